@@ -1,0 +1,25 @@
+from .cascade import Cascade as Cascade
+from .detection import Detector as Detector, detect as detect
+from .errors import CascadeError as CascadeError
+from .imaging import read_image as read_image
+from .training import (
+    Preset as Preset,
+    TrainingSettings as TrainingSettings,
+    preset_settings as preset_settings,
+    train_from_sources as train_from_sources,
+)
+from .types import Detections as Detections, Size as Size
+
+__all__ = [
+    "Cascade",
+    "CascadeError",
+    "Detections",
+    "Detector",
+    "Preset",
+    "Size",
+    "TrainingSettings",
+    "detect",
+    "preset_settings",
+    "read_image",
+    "train_from_sources",
+]

@@ -1,0 +1,280 @@
+"""The trained model: a frozen, validated, flat `Cascade`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.errors import ModelError
+from vjcascade.types import FEATURE_DTYPE, Detections, Size
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+NODE_DTYPE = np.dtype(
+    [
+        ("feature", np.int32),
+        ("threshold", np.float32),  # float32: OpenCV compares float32 feature values with float32 thresholds
+        ("left", np.int32),  # taken if value < threshold; > 0: node of the same tree, <= 0: leaf -left of it
+        ("right", np.int32),
+    ]
+)
+"""One inner node of a weak classifier; a stump is a tree of one node."""
+
+THRESHOLD_EPSILON = np.float32(1e-5)
+"""What OpenCV's detector subtracts from every stage threshold, in float32."""
+
+MAX_WINDOW_SIDE = 256
+"""Largest window side accepted: rectangle sums and squared sums of such a window stay exact in 32 bits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """A trained stage of stumps, before it joins a cascade.
+
+    Attributes
+    ----------
+    features : ndarray of shape (n,), dtype `FEATURE_DTYPE`
+        The feature of each weak classifier.
+    thresholds : ndarray of shape (n,), dtype float32
+        A window goes left if its feature value is below the threshold.
+    leaves : ndarray of shape (n, 2), dtype float32
+        Votes of the left and the right side.
+    threshold : float32
+        Stage threshold as written to files, before `THRESHOLD_EPSILON` is taken off.
+    """
+
+    features: NDArray[np.void]
+    thresholds: NDArray[np.float32]
+    leaves: NDArray[np.float32]
+    threshold: np.float32
+
+
+@dataclass(frozen=True, eq=False)
+class Cascade:
+    """A Viola-Jones cascade: stages of trees over Haar features, in flat arrays.
+
+    A window passes a stage if the sum of its trees' leaf values (float64 over float32 leaves) is not below
+    `effective_thresholds`; it is accepted if it passes every stage. `Cascade(window)` accepts everything.
+
+    Attributes
+    ----------
+    window : Size
+        Training window, in pixels.
+    features : ndarray of shape (n_features,), dtype `FEATURE_DTYPE`
+        The features that nodes refer to.
+    nodes : ndarray of shape (n_nodes,), dtype `NODE_DTYPE`
+        The nodes of all trees, tree after tree; a tree's root comes first and children after parents.
+    tree_starts : ndarray of shape (n_trees + 1,), dtype int32
+        Tree `t` has the nodes `tree_starts[t]:tree_starts[t + 1]`, and one leaf more than nodes: its first
+        leaf is `tree_starts[t] + t`.
+    leaves : ndarray of shape (n_nodes + n_trees,), dtype float32
+        Votes.
+    stage_starts : ndarray of shape (n_stages + 1,), dtype int32
+        Stage `s` has the trees `stage_starts[s]:stage_starts[s + 1]`.
+    stage_thresholds : ndarray of shape (n_stages,), dtype float32
+        As written to files.
+    metadata : mapping
+        How the cascade was trained and how good it is; plain JSON values.
+
+    Raises
+    ------
+    ModelError
+        If an index, a rectangle or a count is out of range, or a number is not finite.
+
+    Examples
+    --------
+    >>> from vjcascade.types import Size
+    >>> cascade = Cascade(Size(24, 24))
+    >>> cascade.n_stages, cascade.n_trees
+    (0, 0)
+    """
+
+    window: Size
+    features: NDArray[np.void] = field(default_factory=lambda: np.empty(0, FEATURE_DTYPE))
+    nodes: NDArray[np.void] = field(default_factory=lambda: np.empty(0, NODE_DTYPE))
+    tree_starts: NDArray[np.int32] = field(default_factory=lambda: np.zeros(1, np.int32))
+    leaves: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, np.float32))
+    stage_starts: NDArray[np.int32] = field(default_factory=lambda: np.zeros(1, np.int32))
+    stage_thresholds: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, np.float32))
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _check_arrays(self)
+        _check_features(self.window, self.features)
+        _check_counts(self)
+        _check_children(self)
+
+    @property
+    def n_stages(self) -> int:
+        """Number of stages."""
+        return len(self.stage_thresholds)
+
+    @property
+    def n_trees(self) -> int:
+        """Number of weak classifiers in all stages."""
+        return len(self.tree_starts) - 1
+
+    @property
+    def stage_sizes(self) -> NDArray[np.int32]:
+        """Number of weak classifiers of each stage, shape (n_stages,)."""
+        return np.diff(self.stage_starts)
+
+    @property
+    def effective_thresholds(self) -> NDArray[np.float32]:
+        """What the sum of a stage must not fall below, shape (n_stages,), dtype float32 (OpenCV's rule)."""
+        return self.stage_thresholds - THRESHOLD_EPSILON
+
+    def with_stage(self, stage: Stage) -> Self:
+        """Return this cascade with one stage of stumps more; features already used are shared."""
+        features, indices = _shared_features(self.features, stage.features)
+        nodes = np.zeros(len(indices), NODE_DTYPE)
+        nodes["feature"] = indices
+        nodes["threshold"] = stage.thresholds
+        nodes["right"] = -1
+        first = self.tree_starts[-1]
+        return replace(
+            self,
+            features=features,
+            nodes=np.concatenate([self.nodes, nodes]),
+            tree_starts=np.append(self.tree_starts, first + 1 + np.arange(len(nodes), dtype=np.int32)),
+            leaves=np.append(self.leaves, stage.leaves.astype(np.float32).ravel()),
+            stage_starts=np.append(self.stage_starts, np.int32(self.n_trees + len(nodes))),
+            stage_thresholds=np.append(self.stage_thresholds, np.float32(stage.threshold)),
+        )
+
+    def with_metadata(self, metadata: Mapping[str, Any]) -> Self:
+        """Return this cascade with other metadata."""
+        return replace(self, metadata=dict(metadata))
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Cascade:
+        """Read a cascade from an OpenCV XML file; see `vjcascade.formats.opencv_xml.load_xml`."""
+        from vjcascade.formats.opencv_xml import load_xml
+
+        return load_xml(Path(path))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write an OpenCV XML file, atomically; see `vjcascade.formats.opencv_xml.save_xml`."""
+        from vjcascade.formats.opencv_xml import save_xml
+
+        save_xml(self, Path(path))
+
+    def detect(self, image: NDArray[Any], **options: Any) -> Detections:
+        """Find the object in a picture; see `vjcascade.detection.detect` for the options."""
+        from vjcascade.detection import detect
+
+        return detect(image, self, **options)
+
+
+def _shared_features(
+    known: NDArray[np.void], wanted: NDArray[np.void]
+) -> tuple[NDArray[np.void], NDArray[np.int32]]:
+    """Return `known` plus what is new in `wanted`, and where each wanted feature lies in it."""
+    position = {feature.tobytes(): index for index, feature in enumerate(known)}
+    added: list[np.void] = []
+    indices = np.empty(len(wanted), np.int32)
+    for i, feature in enumerate(wanted):
+        key = feature.tobytes()
+        if key not in position:
+            position[key] = len(known) + len(added)
+            added.append(feature)
+        indices[i] = position[key]
+    return np.concatenate([known, np.array(added, FEATURE_DTYPE)]), indices
+
+
+def _check_arrays(cascade: Cascade) -> None:
+    """Refuse arrays of another kind than documented, and numbers that are not finite."""
+    for name, dtype in (
+        ("features", FEATURE_DTYPE),
+        ("nodes", NODE_DTYPE),
+        ("tree_starts", np.dtype(np.int32)),
+        ("leaves", np.dtype(np.float32)),
+        ("stage_starts", np.dtype(np.int32)),
+        ("stage_thresholds", np.dtype(np.float32)),
+    ):
+        array = getattr(cascade, name)
+        if array.ndim != 1 or array.dtype != dtype:
+            raise ModelError(f"{name} must be a 1-D array of {dtype}, not {array.ndim}-D of {array.dtype}")
+    for name, values in (
+        ("rectangle weight", cascade.features["weights"]),
+        ("node threshold", cascade.nodes["threshold"]),
+        ("leaf value", cascade.leaves),
+        ("stage threshold", cascade.stage_thresholds),
+    ):
+        if not np.isfinite(values).all():
+            raise ModelError(f"a {name} is not a finite number")
+
+
+def _check_features(window: Size, features: NDArray[np.void]) -> None:
+    """Refuse windows and rectangles that a scan could not evaluate inside its integral image.
+
+    The first two rectangles must be there, the third may be absent.
+    """
+    if not (3 <= window.width <= MAX_WINDOW_SIDE and 3 <= window.height <= MAX_WINDOW_SIDE):
+        raise ModelError(f"window {window} is not usable: both sides must be 3 to {MAX_WINDOW_SIDE} pixels")
+    rects = features["rects"].astype(np.int64)
+    x, y, w, h = (rects[..., i] for i in range(4))
+    present = (features["weights"] != 0) | (rects != 0).any(axis=-1)
+    tilted = features["tilted"][:, None]
+    left, right = np.where(tilted, x - h, x), x + w
+    bottom = np.where(tilted, y + w + h, y + h)
+    fits = (left >= 0) & (y >= 0) & (w > 0) & (h > 0) & (right <= window.width) & (bottom <= window.height)
+    wrong = present & ~fits
+    wrong[:, :2] |= ~present[:, :2]
+    if wrong.any():
+        feature, rect = np.argwhere(wrong)[0]
+        raise ModelError(
+            f"feature {feature}: rectangle {rects[feature, rect].tolist()} (x, y, w, h"
+            f"{', tilted' if tilted[feature, 0] else ''}) does not lie in the {window} window"
+        )
+
+
+def _check_counts(cascade: Cascade) -> None:
+    """Refuse trees, stages and leaves that do not add up."""
+    for name, starts, n_items in (
+        ("tree", cascade.tree_starts, len(cascade.nodes)),
+        ("stage", cascade.stage_starts, cascade.n_trees),
+    ):
+        empty = np.flatnonzero(np.diff(starts.astype(np.int64)) < 1)
+        if len(empty):
+            raise ModelError(f"{name} {empty[0]} is empty")
+        if len(starts) == 0 or starts[0] != 0 or starts[-1] != n_items:
+            raise ModelError(f"{name}_starts must run from 0 to {n_items}")
+    if len(cascade.leaves) != len(cascade.nodes) + cascade.n_trees:
+        n_nodes, n_trees = len(cascade.nodes), cascade.n_trees
+        raise ModelError(f"{len(cascade.leaves)} leaf values do not fit {n_nodes} nodes in {n_trees} trees")
+    if len(cascade.stage_starts) != cascade.n_stages + 1:
+        raise ModelError(
+            f"{cascade.n_stages} stage thresholds do not fit {len(cascade.stage_starts) - 1} stages"
+        )
+
+
+def _check_children(cascade: Cascade) -> None:
+    """Refuse nodes that lead to what is not there, back to themselves, or, in stumps, to swapped leaves."""
+    nodes, sizes = cascade.nodes, np.diff(cascade.tree_starts)
+    place = np.arange(len(nodes)) - np.repeat(cascade.tree_starts[:-1], sizes)
+    sizes = np.repeat(sizes, sizes)
+    for side in ("left", "right"):
+        child = nodes[side].astype(np.int64)
+        wrong = np.where(child > 0, (child <= place) | (child >= sizes), -child > sizes)
+        if wrong.any():
+            node = np.flatnonzero(wrong)[0]
+            raise ModelError(
+                f"node {node}: {side} child {child[node]} is not a later node or a leaf of its tree"
+            )
+    swapped = (sizes == 1) & ((nodes["left"] != 0) | (nodes["right"] != -1))
+    if swapped.any():  # OpenCV does not look at the children of stumps
+        raise ModelError(f"node {np.flatnonzero(swapped)[0]} is a stump, so its children must be 0 and -1")
+    n_features = len(cascade.features)
+    wrong = (nodes["feature"] < 0) | (nodes["feature"] >= n_features)
+    if wrong.any():
+        node = np.flatnonzero(wrong)[0]
+        raise ModelError(
+            f"node {node} has feature {nodes['feature'][node]}, but there are {n_features} features"
+        )

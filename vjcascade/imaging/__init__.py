@@ -1,0 +1,28 @@
+"""The only door to picture files, to OpenCV, and to resizing and drawing.
+
+Arrays are uint8, `(height, width)` grey or `(height, width, 3)` RGB. Whatever else a file or an array holds
+is brought there by three rules, none of which depends on the other pixels of the picture:
+
+* depth: 16-bit values lose their low byte (`value >> 8`), floats in [0, 1] become `round(255 * value)`;
+* alpha: transparent pixels are laid over mid grey, `round(a * value + (1 - a) * 128)` with `a` in [0, 1];
+* grey: OpenCV's 8-bit definition, `(9798 R + 19235 G + 3735 B + 16384) >> 15`.
+"""
+
+from vjcascade.imaging._opencv import OpenCVError, opencv
+from vjcascade.imaging.arrays import draw_boxes, resize_crop, resize_exact, to_gray
+from vjcascade.imaging.files import IMAGE_SUFFIXES, MAX_PIXELS, image_size, read_gray, read_image, write_image
+
+__all__ = [
+    "IMAGE_SUFFIXES",
+    "MAX_PIXELS",
+    "OpenCVError",
+    "draw_boxes",
+    "image_size",
+    "opencv",
+    "read_gray",
+    "read_image",
+    "resize_crop",
+    "resize_exact",
+    "to_gray",
+    "write_image",
+]

@@ -1,0 +1,40 @@
+"""The one import of OpenCV."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from types import ModuleType
+
+from vjcascade.errors import CascadeError
+
+
+class OpenCVError(CascadeError, ImportError):
+    """OpenCV is not installed, or its installation is broken."""
+
+
+@cache
+def opencv() -> ModuleType:
+    """Return the module `cv2`, imported at the first call.
+
+    OpenCV's and FFmpeg's own lines on stderr (a missing camera brings ten) are switched off unless the
+    environment variables OPENCV_LOG_LEVEL and OPENCV_FFMPEG_LOGLEVEL ask for them: we report in sentences.
+
+    Raises
+    ------
+    OpenCVError
+        If it cannot be imported, or only the remains of an uninstalled wheel can.
+    """
+    os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")
+    try:
+        import cv2
+
+        cv2.cvtColor  # noqa: B018  (two wheels, one of them uninstalled, leave an empty `cv2`)
+    except (ImportError, AttributeError) as error:
+        raise OpenCVError(
+            f"OpenCV cannot be used ({error}); install exactly one of opencv-python, opencv-python-headless "
+            "(for machines without a screen) and opencv-contrib-python"
+        ) from error
+    if "OPENCV_LOG_LEVEL" not in os.environ:
+        cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)
+    return cv2

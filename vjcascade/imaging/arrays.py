@@ -1,0 +1,163 @@
+"""Pixels in memory: depth, alpha and grey brought to one form, resizing, drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.errors import ImageError
+from vjcascade.imaging._opencv import opencv
+from vjcascade.types import Size
+
+MID_GREY = 128
+"""What shows through transparent pixels."""
+
+_BOX_COLOUR = (0, 255, 0)
+_LABEL_COLOUR = (0, 0, 0)
+
+
+def to_gray(image: NDArray[Any]) -> NDArray[np.uint8]:
+    """Bring an array to 8-bit grey levels; an array that already is comes back itself.
+
+    Parameters
+    ----------
+    image : ndarray of shape (h, w), (h, w, 1), (h, w, 3) RGB or (h, w, 4) RGBA
+        Dtype uint8, uint16 (0-65535), bool (False is black, True white) or float (0-1).
+
+    Returns
+    -------
+    ndarray of shape (h, w), dtype uint8
+        Grey levels 0-255. `image / 255` and `image * 257` give what the uint8 `image` gives.
+
+    Raises
+    ------
+    TypeError
+        If `image` is no array or has another dtype.
+    ImageError
+        If it is empty or has another shape, or a float lies outside 0-1.
+
+    Examples
+    --------
+    >>> to_gray(np.array([[[1.0, 1.0, 1.0], [1.0, 0.0, 0.0]]]))
+    array([[255,  76]], dtype=uint8)
+    """
+    pixels = to_8_bit(image)
+    if pixels.ndim == 2:
+        return pixels
+    cv2 = opencv()
+    gray: NDArray[np.uint8] = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY)
+    return gray
+
+
+def resize_exact(gray: NDArray[np.uint8], size: Size) -> NDArray[np.uint8]:
+    """Resize with OpenCV's bit-exact bilinear filter; an array of that size already comes back itself."""
+    if gray.shape[:2] == (size.height, size.width):
+        return gray
+    cv2 = opencv()
+    resized: NDArray[np.uint8] = cv2.resize(gray, size, interpolation=cv2.INTER_LINEAR_EXACT)
+    return resized
+
+
+def resize_crop(gray: NDArray[np.uint8], size: Size) -> NDArray[np.uint8]:
+    """Resize by area averages where neither side grows, which keeps fine texture honest, else bilinearly."""
+    height, width = gray.shape[:2]
+    if size.width > width or size.height > height or size == (width, height):
+        return resize_exact(gray, size)
+    cv2 = opencv()
+    resized: NDArray[np.uint8] = cv2.resize(gray, size, interpolation=cv2.INTER_AREA)
+    return resized
+
+
+def draw_boxes(
+    image: NDArray[Any], boxes: NDArray[np.integer[Any]], labels: Sequence[str] | None = None
+) -> NDArray[np.uint8]:
+    """Draw boxes, and a label over each if given, on a copy of a picture.
+
+    Parameters
+    ----------
+    image : ndarray
+        Whatever `to_gray` accepts.
+    boxes : ndarray of shape (n, 4), integers
+        `x, y, w, h` in pixels; the lines run inside the box and thicken with the picture.
+    labels : sequence of n str, optional
+        One short text a box.
+
+    Returns
+    -------
+    ndarray of shape (h, w, 3), dtype uint8
+        RGB.
+    """
+    cv2 = opencv()
+    pixels = to_8_bit(image)
+    canvas = np.dstack([pixels] * 3) if pixels.ndim == 2 else pixels.copy()
+    thickness = max(1, round(max(pixels.shape) / 400))
+    rows = np.asarray(boxes).tolist()
+    for x, y, w, h in rows:
+        for inset in range(min(thickness, (min(w, h) + 1) // 2)):
+            corner = (x + w - 1 - inset, y + h - 1 - inset)
+            cv2.rectangle(canvas, (x + inset, y + inset), corner, _BOX_COLOUR)
+    if labels is not None:
+        for (x, y, _, _), label in zip(rows, labels, strict=True):
+            _draw_label(canvas, x, y, label, thickness)
+    return canvas
+
+
+def to_8_bit(image: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return a picture as contiguous uint8, (h, w) or (h, w, 3); refuse what is no picture."""
+    if not isinstance(image, np.ndarray):
+        raise TypeError(f"a picture must be a numpy array, not {type(image).__name__}")
+    if image.size == 0 or not (image.ndim == 2 or (image.ndim == 3 and image.shape[2] in (1, 3, 4))):
+        raise ImageError(
+            f"an array of shape {image.shape} is no picture; its shape must be (height, width), "
+            "or (height, width, channels) with 1, 3 (RGB) or 4 (RGBA) channels"
+        )
+    pixels = np.ascontiguousarray(_bytes(image))
+    if pixels.ndim == 2:
+        return pixels
+    if pixels.shape[2] == 4:
+        return over_mid_grey(pixels)
+    return pixels[:, :, 0] if pixels.shape[2] == 1 else pixels
+
+
+def _bytes(image: NDArray[Any]) -> NDArray[np.uint8]:
+    """Apply the rule for depth."""
+    if image.dtype == np.uint8:
+        return image
+    if image.dtype == np.bool_:
+        return np.where(image, np.uint8(255), np.uint8(0))
+    if np.issubdtype(image.dtype, np.uint16):
+        return (image >> 8).astype(np.uint8)
+    if np.issubdtype(image.dtype, np.floating):
+        low, high = image.min(), image.max()
+        if not (low >= 0 and high <= 1):  # nan too
+            raise ImageError(
+                f"a float picture must lie in 0 to 1, this one spans {low:g} to {high:g}; scale it"
+            )
+        levels: NDArray[np.uint8] = np.rint(image * 255).astype(np.uint8)
+        return levels
+    raise TypeError(
+        f"a picture of dtype {image.dtype} has no fixed white; make it uint8, uint16, bool or float"
+    )
+
+
+def over_mid_grey(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Apply the rule for alpha, which is the last channel; a single other channel becomes (h, w)."""
+    alpha = pixels[:, :, -1:].astype(np.uint16)
+    weighted = alpha * pixels[:, :, :-1] + (255 - alpha) * MID_GREY
+    # A multiple of 1/255 never ends in .5: adding 127 rounds as well as adding half would, and fits 16 bits.
+    laid_over: NDArray[np.uint8] = ((weighted + 127) // 255).astype(np.uint8)
+    return laid_over[:, :, 0] if laid_over.shape[2] == 1 else laid_over
+
+
+def _draw_label(canvas: NDArray[np.uint8], x: int, y: int, label: str, thickness: int) -> None:
+    """Write dark text on the boxes' colour: above the box, or inside where there is no room."""
+    cv2 = opencv()
+    font, scale = cv2.FONT_HERSHEY_SIMPLEX, 0.4 * (1 + thickness) / 2
+    (width, height), baseline = cv2.getTextSize(label, font, scale, 1)
+    tall = height + baseline
+    top = y - tall if y >= tall else y
+    cv2.rectangle(canvas, (x, top), (x + width, top + tall - 1), _BOX_COLOUR, cv2.FILLED)
+    cv2.putText(canvas, label, (x, top + height), font, scale, _LABEL_COLOUR, 1, cv2.LINE_AA)

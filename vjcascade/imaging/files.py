@@ -1,0 +1,291 @@
+"""Picture files: every kind read by one set of rules, or refused with a reason; and written."""
+
+from __future__ import annotations
+
+import io
+import os
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.errors import ImageError
+from vjcascade.files import write_atomic
+from vjcascade.imaging.arrays import MID_GREY, over_mid_grey, to_8_bit, to_gray
+from vjcascade.types import Size
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+MAX_PIXELS = 178_956_970
+"""Default limit on the pixels of a picture file: Pillow refuses larger ones whatever its callers ask for."""
+
+_SUFFIXES = {  # in the order in which the formats are tried
+    "JPEG": (".jpg", ".jpeg", ".jpe", ".jfif"),
+    "PNG": (".png",),
+    "BMP": (".bmp",),
+    "PPM": (".ppm", ".pgm", ".pbm", ".pnm"),
+    "GIF": (".gif",),
+    "TIFF": (".tif", ".tiff"),
+    "WEBP": (".webp",),
+}
+
+IMAGE_SUFFIXES = frozenset(suffix for suffixes in _SUFFIXES.values() for suffix in suffixes)
+"""Lower-case suffixes of the picture files that can be read."""
+
+_WRITABLE = {suffix: name for name, suffixes in _SUFFIXES.items() if name != "GIF" for suffix in suffixes}
+
+
+def read_image(path: str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS) -> NDArray[np.uint8]:
+    """Read a picture file: JPEG, PNG, BMP, TIFF, WebP, PGM, PPM, PBM, or the first frame of a GIF.
+
+    The content decides the format, not the name. EXIF orientation is applied. May be called from several
+    threads; decoding releases the GIL.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    max_pixels : int
+        Larger pictures are refused before they are decoded.
+
+    Returns
+    -------
+    ndarray of shape (height, width) or (height, width, 3), dtype uint8
+        Grey, or RGB.
+
+    Raises
+    ------
+    ImageError
+        If the file cannot be opened, is cut off, damaged, too large or no picture, or holds 32-bit numbers.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_image(f"{folder}/a.png", np.full((2, 3), 7, np.uint8))
+    ...     read_image(f"{folder}/a.png")
+    array([[7, 7, 7],
+           [7, 7, 7]], dtype=uint8)
+    """
+    return np.require(_decoded(path, max_pixels), requirements="W")
+
+
+def read_gray(path: str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS) -> NDArray[np.uint8]:
+    """Read a picture file as grey levels: `to_gray(read_image(path))`.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    max_pixels : int
+        Larger pictures are refused before they are decoded.
+
+    Returns
+    -------
+    ndarray of shape (height, width), dtype uint8
+        Grey levels 0-255.
+
+    Raises
+    ------
+    ImageError
+        As `read_image`.
+    """
+    return np.require(to_gray(_decoded(path, max_pixels)), requirements="W")
+
+
+def image_size(path: str | os.PathLike[str]) -> Size:
+    """Return the size that `read_image` will give, from the header alone.
+
+    Raises
+    ------
+    ImageError
+        If the file cannot be opened or its header is not that of a picture.
+    """
+    with _opened(Path(path), MAX_PIXELS) as picture:
+        width, height = picture.size
+        return Size(height, width) if _orientation(picture) in (5, 6, 7, 8) else Size(width, height)
+
+
+def write_image(path: str | os.PathLike[str], image: NDArray[np.uint8]) -> None:
+    """Write a picture file, whole or not at all; the suffix decides the format.
+
+    Parameters
+    ----------
+    path : path-like
+        Lossless as PNG, BMP, TIFF, PGM or PPM; JPEG and WebP are written with quality 95.
+    image : ndarray of shape (h, w) or (h, w, 3), dtype uint8
+        Grey or RGB.
+
+    Raises
+    ------
+    ImageError
+        If the suffix or the picture's shape is not one of these.
+    OSError
+        If the file cannot be written.
+    """
+    from PIL import Image
+
+    path = Path(path)
+    name = _WRITABLE.get(path.suffix.lower())
+    if name is None:
+        raise ImageError(
+            f"{path}: no picture can be written with this suffix; use one of {' '.join(_WRITABLE)}"
+        )
+    encoded = io.BytesIO()
+    Image.fromarray(to_8_bit(image)).save(encoded, name, quality=95)
+    write_atomic(path, encoded.getvalue())
+
+
+def _decoded(path: str | os.PathLike[str], max_pixels: int) -> NDArray[np.uint8]:
+    """Read a picture file into an array that may be read-only: a copy costs as much as half the decoding."""
+    with _opened(Path(path), max_pixels) as picture:
+        pixels = _pixels(picture)
+        return _upright(pixels, _orientation(picture))
+
+
+_thread = threading.local()
+
+
+class _InsideRead(type):
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return getattr(_thread, "reading", False)
+
+
+class _WhileReading(Warning, metaclass=_InsideRead):
+    """A category that every warning belongs to while its thread is inside `_quiet`, and none otherwise."""
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Ignore Pillow's warnings (bad EXIF, odd palettes, large pictures) in this thread.
+
+    `warnings.catch_warnings` swaps the filters of the whole process: two threads that overlap in it undo each
+    other's, for good. So one filter is put first and stays there, and matches only inside this block.
+    """
+    if [entry[2] for entry in warnings.filters[:1]] != [_WhileReading]:
+        warnings.simplefilter("ignore", _WhileReading)
+    _thread.reading = True
+    try:
+        yield
+    finally:
+        _thread.reading = False
+
+
+@contextmanager
+def _opened(path: Path, max_pixels: int) -> Iterator[Image.Image]:
+    """Yield a picture whose header has been read; all that Pillow raises until it is closed is an ImageError.
+
+    Pillow gets an open file, because it maps files given by path into memory, and one that shrinks meanwhile
+    would kill the process.
+    """
+    from PIL import Image
+
+    try:
+        with _quiet(), path.open("rb") as file:
+            _refuse_empty(file)
+            with Image.open(file, formats=tuple(_SUFFIXES)) as picture:
+                _check_header(picture, max_pixels)
+                yield picture
+    except Exception as error:  # decoders raise OSError, SyntaxError, ValueError, struct.error and more
+        raise ImageError(f"{path}: {_reason(error)}") from error
+
+
+def _refuse_empty(file: io.BufferedReader) -> None:
+    if not file.peek(1):
+        raise ImageError("the file is empty; remove or replace it")
+
+
+def _check_header(picture: Image.Image, max_pixels: int) -> None:
+    width, height = picture.size
+    if width * height > max_pixels:
+        raise ImageError(
+            f"{width}x{height} pixels are over the limit of {max_pixels}; make it smaller or raise the limit"
+        )
+    if picture.format == "TIFF":
+        _refuse_misread_tiff(picture)
+
+
+def _refuse_misread_tiff(picture: Image.Image) -> None:
+    """Refuse the deep TIFFs that Pillow (seen in 13.0) decodes to wrong values without a word."""
+    tags = picture.tag_v2  # type: ignore[attr-defined]
+    bits, white_is_zero, separate = tags.get(258, (1,)), tags.get(262) == 0, tags.get(284) == 2
+    if max(bits) > 8 and (max(bits) < 16 or white_is_zero or (separate and len(bits) > 1)):
+        raise ImageError(
+            f"a {max(bits)}-bit TIFF with packed samples, separate planes or white as zero is not supported; "
+            "save it with 8 bits, or as PNG"
+        )
+
+
+def _reason(error: Exception) -> str:
+    """Say in words what is wrong with a picture file and what to do."""
+    from PIL import Image, UnidentifiedImageError
+
+    if isinstance(error, ImageError):
+        return str(error)
+    if isinstance(error, UnidentifiedImageError):
+        return f"this is no picture, or its header is damaged or cut off; readable are {', '.join(_SUFFIXES)}"
+    if isinstance(error, Image.DecompressionBombError):
+        return f"more than {MAX_PIXELS} pixels cannot be read; make it smaller"
+    if isinstance(error, OSError) and error.strerror:
+        return f"cannot be opened ({error.strerror.lower()}); check the path"
+    detail = str(error) or type(error).__name__
+    return f"the picture is damaged or cut off ({detail}); replace it, or save it anew as PNG"
+
+
+def _orientation(picture: Image.Image) -> int:
+    """Return the EXIF orientation still to be applied, 1 to 8; 1 where EXIF is absent or broken."""
+    from PIL import Image
+
+    if picture.format == "TIFF":  # Pillow turns these itself
+        return 1
+    try:
+        # The base class's method, because the one of PNG decodes the whole picture to find EXIF behind it.
+        return int(Image.Image.getexif(picture).get(274, 1))
+    except Exception:  # broken EXIF raises anything, and is no reason to refuse the pixels
+        return 1
+
+
+def _upright(pixels: NDArray[np.uint8], orientation: int) -> NDArray[np.uint8]:
+    if orientation in (5, 6, 7, 8):
+        pixels = pixels.swapaxes(0, 1)
+    if orientation in (2, 3, 6, 7):
+        pixels = pixels[:, ::-1]
+    if orientation in (3, 4, 7, 8):
+        pixels = pixels[::-1]
+    return np.ascontiguousarray(pixels)
+
+
+def _pixels(picture: Image.Image) -> NDArray[np.uint8]:
+    """Decode a picture to grey or RGB."""
+    netpbm = picture.format == "PPM"
+    if netpbm:
+        _keep_high_bytes(picture)
+    if picture.mode.startswith("I;16") or (picture.mode == "I" and netpbm):
+        return _high_bytes(picture)
+    if picture.mode in ("I", "F"):
+        raise ImageError("32-bit numbers have no fixed white; save the picture with 8 or 16 bits")
+    gray = picture.mode in ("1", "L", "LA", "La")
+    if picture.has_transparency_data:
+        return over_mid_grey(np.asarray(picture.convert("LA" if gray else "RGBA")))
+    return np.asarray(picture.convert("L" if gray else "RGB"))
+
+
+def _keep_high_bytes(picture: Image.Image) -> None:
+    """Make Pillow read a 16-bit colour PPM by our rule for depth: by itself it rounds."""
+    (tile,) = picture.tile  # type: ignore[attr-defined]
+    if tile.args == ("RGB", 65535) and tile.codec_name == "ppm":
+        picture.tile = [tile._replace(codec_name="raw", args="RGB;16B")]  # type: ignore[attr-defined]
+
+
+def _high_bytes(picture: Image.Image) -> NDArray[np.uint8]:
+    values = np.asarray(picture)
+    gray = (values >> 8).astype(np.uint8)
+    if "transparency" in picture.info:  # PNG: this one value is transparent
+        gray[values == picture.info["transparency"]] = MID_GREY
+    return gray

@@ -1,0 +1,80 @@
+"""Threads: one pool per call, results in the order of the tasks whatever the number of threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from typing import TypeVar
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+def default_threads() -> int:
+    """Return the number of processors this process may run on.
+
+    Examples
+    --------
+    >>> default_threads() >= 1
+    True
+    """
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def ordered_map(
+    function: Callable[[Task], Result], tasks: Iterable[Task], n_threads: int, *, n_ahead: int | None = None
+) -> Iterator[Result]:
+    """Yield `function(task)` for every task, in order, computed by `n_threads` threads.
+
+    Parameters
+    ----------
+    function : callable
+        Must release the GIL to gain from more than one thread; must not depend on other tasks.
+    tasks : iterable
+        Read lazily: at most `n_ahead` tasks are begun before the first result is taken.
+    n_threads : int
+        1 runs everything in the calling thread.
+    n_ahead : int, optional
+        Bound on tasks under way, so that results waiting to be taken stay few; twice `n_threads` if not given.
+
+    Yields
+    ------
+    object
+        The results, in the order of `tasks`.
+
+    Examples
+    --------
+    >>> list(ordered_map(lambda x: x * x, range(5), n_threads=2))
+    [0, 1, 4, 9, 16]
+    """
+    if n_threads <= 1:
+        yield from map(function, tasks)
+        return
+    queue = iter(tasks)
+    with ThreadPoolExecutor(n_threads) as pool:
+        pending: list[Future[Result]] = [
+            pool.submit(function, task) for task in islice(queue, n_ahead or 2 * n_threads)
+        ]
+        try:
+            while pending:
+                result = pending.pop(0).result()
+                pending.extend(pool.submit(function, task) for task in islice(queue, 1))
+                yield result
+        finally:
+            for future in pending:
+                future.cancel()
+
+
+def blocks(n_items: int, block_size: int) -> Sequence[slice]:
+    """Cut `range(n_items)` into slices of at most `block_size`.
+
+    Examples
+    --------
+    >>> blocks(5, 2)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    return [slice(start, min(start + block_size, n_items)) for start in range(0, n_items, block_size)]

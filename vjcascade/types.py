@@ -1,0 +1,101 @@
+"""Types and dtypes that several rooms share, each with its reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.errors import SettingsError
+
+FEATURE_DTYPE = np.dtype(
+    [
+        (
+            "rects",
+            np.int32,
+            (3, 4),
+        ),  # x, y, w, h in window pixels; a third rectangle of zeros where there are two
+        (
+            "weights",
+            np.float32,
+            (3,),
+        ),  # float32 because OpenCV multiplies in float32; 0 marks the absent third
+        ("tilted", np.bool_),
+    ]
+)
+"""One Haar feature: up to three weighted rectangles, all upright or all turned by 45 degrees."""
+
+
+class Size(NamedTuple):
+    """Width and height in pixels, in this order (arrays are `(height, width)`).
+
+    Examples
+    --------
+    >>> Size.parse("24x20")
+    Size(width=24, height=20)
+    >>> str(Size(24, 20))
+    '24x20'
+    """
+
+    width: int
+    height: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `"WIDTHxHEIGHT"`, or one number for a square.
+
+        Raises
+        ------
+        SettingsError
+            If `text` is not one or two positive whole numbers.
+        """
+        parts = text.lower().replace("×", "x").split("x")
+        if len(parts) > 2 or not all(part.strip().isdecimal() and int(part) > 0 for part in parts):
+            raise SettingsError(f"size {text!r} is not WIDTHxHEIGHT in pixels, for example 24x24")
+        return cls(int(parts[0]), int(parts[-1]))
+
+    def __str__(self) -> str:
+        return f"{self.width}x{self.height}"
+
+
+@dataclass(frozen=True, eq=False)
+class Detections:
+    """What a detector found in one picture: parallel arrays, one row a detection.
+
+    Attributes
+    ----------
+    boxes : ndarray of shape (n, 4), dtype int32
+        `x, y, w, h` in pixels, origin at the top left corner. Shape (0, 4) when nothing was found.
+    scores : ndarray of shape (n,), dtype float64
+        Margin of the last stage: its sum of leaf values minus the stage threshold, >= 0. The largest
+        margin of the group where windows were grouped.
+    neighbors : ndarray of shape (n,), dtype int32
+        Raw windows in the group; 1 for raw windows.
+
+    Examples
+    --------
+    >>> len(Detections.empty()), Detections.empty().boxes.shape
+    (0, (0, 4))
+    """
+
+    boxes: NDArray[np.int32]
+    scores: NDArray[np.float64]
+    neighbors: NDArray[np.int32]
+
+    def __post_init__(self) -> None:
+        n = len(self.boxes)
+        if self.boxes.shape != (n, 4) or self.scores.shape != (n,) or self.neighbors.shape != (n,):
+            raise ValueError(
+                f"boxes {self.boxes.shape}, scores {self.scores.shape} and neighbors {self.neighbors.shape} "
+                "must have the shapes (n, 4), (n,) and (n,)"
+            )
+
+    @classmethod
+    def empty(cls) -> Self:
+        """Return no detections, in arrays of the usual shapes."""
+        return cls(np.empty((0, 4), np.int32), np.empty(0), np.empty(0, np.int32))
+
+    def __len__(self) -> int:
+        return len(self.boxes)
