@@ -1,0 +1,100 @@
+"""Fixtures of all tests: random numbers, the OpenCV 4.14 oracle, the real pictures beside the project."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+TESTS = Path(__file__).resolve().parent
+PROJECT = TESTS.parent
+SHARED_DATA = PROJECT.parent / "shared" / "data"
+ORACLE_TIMEOUT = 300  # seconds
+
+sys.path.insert(0, str(TESTS))  # so that tests say `import naive`
+
+
+def find_oracle() -> Path | None:
+    """Return the Python of the OpenCV 4.14 environment, or None."""
+    named = os.environ.get("VJCASCADE_ORACLE_PYTHON")
+    if named:
+        return Path(named) if Path(named).exists() else None
+    usual = [PROJECT / ".venv-oracle" / part for part in ("bin/python", "Scripts/python.exe")]
+    return next((python for python in usual if python.exists()), None)
+
+
+def pytest_report_header() -> list[str]:
+    """Say in the first lines what the tests can be compared with."""
+    oracle = find_oracle()
+    named = os.environ.get("VJCASCADE_ORACLE_PYTHON")
+    absent = f"VJCASCADE_ORACLE_PYTHON={named} does not exist" if named else "absent"
+    return [
+        f"OpenCV 4.14 oracle: {oracle or absent}",
+        f"real pictures: {SHARED_DATA if SHARED_DATA.is_dir() else 'absent'}",
+    ]
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Return random numbers, the same in every run."""
+    return np.random.default_rng(440)
+
+
+@pytest.fixture(scope="session")
+def oracle(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, Any]]:
+    """Return `oracle(function_name, **arrays) -> dict of arrays`: a call into OpenCV 4.14.
+
+    The functions are those of `oracles/opencv_worker.py`. Arguments may be arrays, numbers, strings
+    and paths; results are arrays. Every call starts an interpreter (0.3 s): ask for much at once.
+    """
+    python = find_oracle()
+    if python is None:
+        pytest.skip("no OpenCV 4.14 environment: set VJCASCADE_ORACLE_PYTHON or make .venv-oracle")
+    folder = tmp_path_factory.mktemp("oracle")
+
+    def call(function_name: str, **arguments: Any) -> dict[str, Any]:
+        with tempfile.TemporaryDirectory(dir=folder) as exchange:
+            request, answer = Path(exchange) / "request.npz", Path(exchange) / "answer.npz"
+            plain = {k: str(v) if isinstance(v, Path) else v for k, v in arguments.items()}
+            np.savez(request, **plain)
+            command = [python, "-I", TESTS / "oracles" / "opencv_worker.py", function_name, request, answer]
+            run = subprocess.run(command, capture_output=True, text=True, timeout=ORACLE_TIMEOUT, check=False)
+            if run.returncode != 0:
+                pytest.fail(f"oracle function {function_name} failed:\n{run.stderr}", pytrace=False)
+            with np.load(answer, allow_pickle=False) as arrays:
+                return dict(arrays)
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def opencv_models(oracle: Callable[..., dict[str, Any]]) -> Path:
+    """Return the folder of the Haar cascades that OpenCV 4.14 ships."""
+    return Path(str(oracle("data_folder")["path"]))
+
+
+@pytest.fixture(scope="session")
+def shared_data(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return `shared_data(name) -> Path`: the unpacked archive `name` of the real pictures, read only."""
+    unpacked: dict[str, Path] = {}
+
+    def folder_of(name: str) -> Path:
+        archive = SHARED_DATA / f"{name}.tar.gz"
+        if not archive.exists():
+            pytest.skip(f"no {archive.name} in {archive.parent}")
+        if name not in unpacked:
+            target = tmp_path_factory.mktemp("shared")
+            with tarfile.open(archive) as tar:
+                tar.extractall(target, filter="data")
+            unpacked[name] = target / name
+        return unpacked[name]
+
+    return folder_of

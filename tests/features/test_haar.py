@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from vjcascade.features import HaarMode, enumerate_features
+from vjcascade.features.binning import bin_features
+from vjcascade.features.integrals import WindowIntegrals
+from vjcascade.types import Size
+
+COUNTS = {Size(24, 24): (162336, 210400, 261600), Size(20, 20): (78460, 101329, 125199)}
+
+
+@pytest.mark.parametrize("window", COUNTS)
+def test_counts_of_opencv(window):
+    assert tuple(len(enumerate_features(window, mode)) for mode in HaarMode) == COUNTS[window]
+
+
+@pytest.mark.parametrize("mode", HaarMode)
+@pytest.mark.parametrize("window", [Size(8, 8), Size(9, 6), Size(5, 11), Size(3, 3)])
+def test_order_is_that_of_opencvs_loops(window, mode):
+    features = enumerate_features(window, mode)
+    expected = naive.haar_features(window.width, window.height, str(mode))
+    assert len(features) == len(expected)
+    for feature, (tilted, rects) in zip(features, expected, strict=True):
+        assert bool(feature["tilted"]) == tilted
+        for i, (x, y, w, h, weight) in enumerate(rects):
+            assert feature["rects"][i].tolist() == [x, y, w, h]
+            assert feature["weights"][i] == weight
+        assert not feature["weights"][len(rects) :].any()
+
+
+def test_balanced_features_do_not_see_brightness(rng):
+    features = enumerate_features(Size(8, 7), HaarMode.ALL)
+    window = rng.integers(0, 200, (1, 7, 8), np.uint8)
+    both = np.concatenate([window, window + 50])
+    values = WindowIntegrals.of(both, tilted=True).values(features)
+    np.testing.assert_allclose(values[:, 0], values[:, 1], atol=1e-5)
+
+
+def test_weight_two_of_opencvs_trainer_is_offered():
+    balanced = enumerate_features(Size(6, 6))
+    unbalanced = enumerate_features(Size(6, 6), balanced=False)
+    changed = balanced["weights"] != unbalanced["weights"]
+    assert changed.any()
+    assert (unbalanced["weights"][changed] == 2).all()
+    assert (balanced["weights"][changed] == 3).all()
+
+
+@given(st.integers(3, 9), st.integers(3, 9), st.integers(0, 2**32 - 1))
+@settings(max_examples=25, deadline=None)
+def test_values_equal_plain_loops(width, height, seed):
+    rng = np.random.default_rng(seed)
+    windows = rng.integers(0, 256, (3, height, width), np.uint8)
+    windows[2] = 77  # below the contrast floor: all values are 0
+    pool = enumerate_features(Size(width, height), HaarMode.ALL)
+    features = pool[rng.permutation(len(pool))[:40]]
+    values = WindowIntegrals.of(windows, tilted=True).values(features)
+    for i, window in enumerate(windows):
+        norm = naive.normalisation(window)
+        expected = [naive.feature_value(window, feature) * (norm or np.float32(0)) for feature in features]
+        assert values[:, i].tolist() == expected
+
+
+def test_bins_are_monotone_and_independent_of_threads(rng):
+    windows = rng.integers(0, 256, (700, 6, 6), np.uint8)
+    features = enumerate_features(Size(6, 6))
+    integrals = WindowIntegrals.of(windows)
+    bins = bin_features(features, integrals, n_threads=1)
+    values = integrals.values(features)
+    for f in range(len(features)):
+        order = np.argsort(values[f], kind="stable")
+        assert (np.diff(bins[f][order].astype(int)) >= 0).all()
+        assert len(np.unique(bins[f])) > 20 or len(np.unique(values[f])) < 40
+    for n_threads in (2, 4):
+        assert np.array_equal(bins, bin_features(features, integrals, n_threads))

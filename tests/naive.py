@@ -1,0 +1,338 @@
+"""Plain loops that say what the fast code must compute. No numba, no cleverness."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+# --- integral images -------------------------------------------------------------------------------------------
+
+
+def integral_image(gray):
+    height, width = gray.shape
+    out = np.zeros((height + 1, width + 1), np.int64)
+    for y in range(height + 1):
+        for x in range(width + 1):
+            out[y, x] = int(gray[:y, :x].astype(np.int64).sum())
+    return out
+
+
+def squared_integral(gray):
+    return integral_image(gray.astype(np.int64) ** 2) % 2**32
+
+
+def tilted_integral(gray):
+    """T(X, Y): the sum of I(x, y) over y < Y and |x - X + 1| <= Y - y - 1 (OpenCV's definition)."""
+    height, width = gray.shape
+    out = np.zeros((height + 1, width + 1), np.int64)
+    for big_y in range(height + 1):
+        for big_x in range(width + 1):
+            for y in range(big_y):
+                reach = big_y - y - 1
+                left, right = max(big_x - 1 - reach, 0), min(big_x - 1 + reach, width - 1)
+                out[big_y, big_x] += (
+                    int(gray[y, left : right + 1].astype(np.int64).sum()) if left <= right else 0
+                )
+    return out
+
+
+# --- one window ------------------------------------------------------------------------------------------------
+
+
+def rectangle_sum(window, rect, tilted):
+    """Sum of the pixels of one rectangle; a tilted one by the corners of its tilted integral image."""
+    x, y, w, h = (int(v) for v in rect)
+    if not tilted:
+        return int(window[y : y + h, x : x + w].astype(np.int64).sum())
+    t = tilted_integral(window)
+    return int(t[y, x] - t[y + h, x - h] - t[y + w, x + w] + t[y + w + h, x + w - h])
+
+
+def feature_value(window, feature):
+    """Float32 products in order, not yet normalised."""
+    value = np.float32(0)
+    for i, (rect, weight) in enumerate(zip(feature["rects"], feature["weights"], strict=True)):
+        if weight == 0 and i == 2:
+            continue
+        part = np.float32(weight) * np.float32(rectangle_sum(window, rect, bool(feature["tilted"])))
+        value = part if i == 0 else np.float32(value + part)
+    return value
+
+
+def normalisation(window):
+    """Return the float32 factor 1 / (area * sigma) of a window, or None below the contrast floor."""
+    inset = window[1:-1, 1:-1].astype(np.int64)
+    area = inset.size
+    nf = float(area) * float((inset**2).sum()) - float(inset.sum()) * float(inset.sum())
+    if nf <= 0:
+        return None
+    v = np.float32(1 / math.sqrt(nf))
+    return v if float(area) * float(v) < 0.1 else None
+
+
+def evaluate_window(cascade, window):
+    """Return the stages passed (-1 below the contrast floor) and the last evaluated stage's sum."""
+    v = normalisation(window)
+    if v is None:
+        return -1, 0.0
+    total = 0.0
+    for stage in range(cascade.n_stages):
+        total = 0.0
+        for tree in range(cascade.stage_starts[stage], cascade.stage_starts[stage + 1]):
+            first = int(cascade.tree_starts[tree])
+            node = 0
+            while True:
+                record = cascade.nodes[first + node]
+                value = np.float32(feature_value(window, cascade.features[record["feature"]]) * v)
+                node = int(record["left"] if value < record["threshold"] else record["right"])
+                if node <= 0:
+                    break
+            total += float(cascade.leaves[first + tree - node])
+        if total < float(cascade.effective_thresholds[stage]):
+            return stage, total
+    return cascade.n_stages, total
+
+
+# --- scanning one level ----------------------------------------------------------------------------------------
+
+
+def scan_rows(cascade, level, rows):
+    """Return [(x, y, sum)] of the accepted windows and the number of windows looked at."""
+    width, height = cascade.window
+    found, looked_at = [], 0
+    for y in rows:
+        for x in range(level.shape[1] - width + 1):
+            looked_at += 1
+            passed, total = evaluate_window(cascade, level[y : y + height, x : x + width])
+            if passed == cascade.n_stages:
+                found.append((x, y, total))
+    return found, looked_at
+
+
+def scan_opencv(cascade, level, step, n_stripes):
+    """As `scan_rows`, on OpenCV's grid: early skip after stage 0, last rows lost by stripes."""
+    width, height = cascade.window
+    rows = level.shape[0] - height + 1
+    stripe = max((rows // step + n_stripes - 1) // n_stripes, 1) * step
+    found, looked_at = [], 0
+    for y in range(0, min(stripe * n_stripes, rows), step):
+        x = 0
+        while x < level.shape[1] - width + 1:
+            looked_at += 1
+            passed, total = evaluate_window(cascade, level[y : y + height, x : x + width])
+            if passed == cascade.n_stages:
+                found.append((x, y, total))
+            x += 2 * step if passed == 0 and cascade.n_stages else step
+    return found, looked_at
+
+
+# --- grouping --------------------------------------------------------------------------------------------------
+
+
+def similar(a, b, eps=0.2):
+    d = eps * (min(a[2], b[2]) + min(a[3], b[3])) * 0.5
+    return (
+        abs(a[0] - b[0]) <= d
+        and abs(a[1] - b[1]) <= d
+        and abs(a[0] + a[2] - b[0] - b[2]) <= d
+        and abs(a[1] + a[3] - b[1] - b[3]) <= d
+    )
+
+
+def group_labels(boxes):
+    """Connected components of `similar`, numbered by their first members."""
+    boxes = [[int(v) for v in box] for box in boxes]
+    labels = [-1] * len(boxes)
+    n_labels = 0
+    for start in range(len(boxes)):
+        if labels[start] >= 0:
+            continue
+        labels[start], waiting = n_labels, [start]
+        while waiting:
+            i = waiting.pop()
+            for j in range(len(boxes)):
+                if labels[j] < 0 and similar(boxes[i], boxes[j]):
+                    labels[j] = n_labels
+                    waiting.append(j)
+        n_labels += 1
+    return labels
+
+
+def group_boxes(boxes, weights, threshold, eps=0.2):
+    """OpenCV's groupRectangles: [(box, count, largest weight)]."""
+    labels = group_labels(boxes)
+    classes = []
+    for label in range(max(labels, default=-1) + 1):
+        members = [i for i, own in enumerate(labels) if own == label]
+        share = np.float32(1) / np.float32(len(members))
+        total = [sum(int(boxes[i][k]) for i in members) for k in range(4)]
+        box = [int(np.rint(np.float32(t) * share)) for t in total]
+        classes.append((box, len(members), max(float(weights[i]) for i in members)))
+    kept = []
+    for i, (a, n_a, weight) in enumerate(classes):
+        if n_a <= threshold:
+            continue
+        inside = False
+        for j, (b, n_b, _) in enumerate(classes):
+            if j == i or n_b <= threshold:
+                continue
+            dx, dy = int(np.rint(b[2] * eps)), int(np.rint(b[3] * eps))
+            lies_in = (
+                a[0] >= b[0] - dx
+                and a[1] >= b[1] - dy
+                and a[0] + a[2] <= b[0] + b[2] + dx
+                and a[1] + a[3] <= b[1] + b[3] + dy
+            )
+            inside |= lies_in and (n_b > max(3, n_a) or n_a < 3)
+        if not inside:
+            kept.append((a, n_a, weight))
+    return kept
+
+
+# --- the feature pool ------------------------------------------------------------------------------------------
+
+
+def haar_features(width, height, mode):
+    """Return [(tilted, [(x, y, w, h, weight), ...])] in the order of the loops of OpenCV's trainer."""
+    core, all_modes = mode in ("core", "all"), mode == "all"
+    found = []
+    for x in range(width):
+        for y in range(height):
+            for dx in range(1, width + 1):
+                for dy in range(1, height + 1):
+                    found += upright_features(width, height, x, y, dx, dy, core)
+                    if all_modes:
+                        found += tilted_features(width, height, x, y, dx, dy)
+    return found
+
+
+def upright_features(width, height, x, y, dx, dy, core):
+    def fits(columns, rows):
+        return x + columns * dx <= width and y + rows * dy <= height
+
+    found = []
+    if fits(2, 1):
+        found.append([(x, y, 2 * dx, dy, -1), (x + dx, y, dx, dy, 2)])
+    if fits(1, 2):
+        found.append([(x, y, dx, 2 * dy, -1), (x, y + dy, dx, dy, 2)])
+    if fits(3, 1):
+        found.append([(x, y, 3 * dx, dy, -1), (x + dx, y, dx, dy, 3)])
+    if fits(1, 3):
+        found.append([(x, y, dx, 3 * dy, -1), (x, y + dy, dx, dy, 3)])
+    if core and fits(4, 1):
+        found.append([(x, y, 4 * dx, dy, -1), (x + dx, y, 2 * dx, dy, 2)])
+    if core and fits(1, 4):
+        found.append([(x, y, dx, 4 * dy, -1), (x, y + dy, dx, 2 * dy, 2)])
+    if fits(2, 2):
+        found.append([(x, y, 2 * dx, 2 * dy, -1), (x, y, dx, dy, 2), (x + dx, y + dy, dx, dy, 2)])
+    if core and fits(3, 3):
+        found.append([(x, y, 3 * dx, 3 * dy, -1), (x + dx, y + dy, dx, dy, 9)])
+    return [(False, rects) for rects in found]
+
+
+def tilted_features(width, height, x, y, dx, dy):
+    def fits(columns, rows):
+        w, h = columns * dx, rows * dy
+        return x + w <= width and y + w + h <= height and x - h >= 0
+
+    found = []
+    if fits(2, 1):
+        found.append([(x, y, 2 * dx, dy, -1), (x, y, dx, dy, 2)])
+    if fits(1, 2):
+        found.append([(x, y, dx, 2 * dy, -1), (x, y, dx, dy, 2)])
+    if fits(3, 1):
+        found.append([(x, y, 3 * dx, dy, -1), (x + dx, y + dx, dx, dy, 3)])
+    if fits(1, 3):
+        found.append([(x, y, dx, 3 * dy, -1), (x - dy, y + dy, dx, dy, 3)])
+    if fits(4, 1):
+        found.append([(x, y, 4 * dx, dy, -1), (x + dx, y + dx, 2 * dx, dy, 2)])
+    if fits(1, 4):
+        found.append([(x, y, dx, 4 * dy, -1), (x - dy, y + dy, dx, 2 * dy, 2)])
+    return [(True, rects) for rects in found]
+
+
+# --- weak classifiers ------------------------------------------------------------------------------------------
+
+
+def weighted_errors(outputs, labels, weights):
+    """Return the weight of the positives called negative, and of the negatives called positive."""
+    error_p = error_n = 0.0
+    for output, label, weight in zip(outputs, labels, weights, strict=True):
+        if output != label and label > 0:
+            error_p += float(weight)
+        elif output != label:
+            error_n += float(weight)
+    return error_p, error_n
+
+
+def least_binned_error(bins, labels, weights, n_bins=256):
+    """Least weighted error of one feature over all cuts between bins (also before and after all), both ways."""
+    least = math.inf
+    for cut in range(n_bins + 1):
+        right = [1 if int(b) >= cut else -1 for b in bins]
+        for outputs in (right, [-o for o in right]):
+            least = min(least, sum(weighted_errors(outputs, labels, weights)))
+    return least
+
+
+def stumps(values):
+    """Yield the outputs of every stump between two different values of a feature, both ways."""
+    for threshold in sorted({float(v) for v in values})[1:]:
+        right = [1 if float(v) >= threshold else -1 for v in values]
+        yield right
+        yield [-o for o in right]
+
+
+def best_feature(rows, labels, weights, tolerance=1e-12):
+    """Return (feature, error): the lowest feature among those with the best stump; no constants."""
+    best = [
+        min((sum(weighted_errors(o, labels, weights)) for o in stumps(row)), default=math.inf) for row in rows
+    ]
+    least = min(best)
+    return next(f for f, error in enumerate(best) if error <= least + tolerance), least
+
+
+# --- boosting with weights as products -------------------------------------------------------------------------
+
+
+def initial_weights(labels, cost_p, cost_n, prior):
+    """Return D_1 of Cost-Generalized AdaBoost; equal costs with `prior="sample"` are AdaBoost's."""
+    n_p = sum(1 for label in labels if label > 0)
+    n_n = len(labels) - n_p
+    raw = []
+    for label in labels:
+        cost, size = (cost_p, n_p) if label > 0 else (cost_n, n_n)
+        raw.append(cost / size if prior == "class" else cost)
+    return [w / sum(raw) for w in raw]
+
+
+def half_log_odds(error, floor=1e-12):
+    error = min(max(error, floor), 1 - floor)
+    return 0.5 * math.log((1 - error) / error)
+
+
+def reweight(weights, labels, outputs, alpha):
+    """Return the next round's weights and Z, the sum before it is divided by."""
+    raw = [w * math.exp(-alpha * int(y) * int(h)) for w, y, h in zip(weights, labels, outputs, strict=True)]
+    return [w / sum(raw) for w in raw], sum(raw)
+
+
+def boost_pool(pool, labels, weights, n_rounds, tolerance=1e-12):
+    """AdaBoost from given weights over explicit outputs (one row a hypothesis), to the letter of the formulas.
+
+    Stops where alpha <= 0, and after a perfect hypothesis. Returns [(index, alpha)], the final weights and all Z.
+    """
+    chosen, factors = [], []
+    for _ in range(n_rounds):
+        errors = [sum(weighted_errors(outputs, labels, weights)) for outputs in pool]
+        best = next(i for i, error in enumerate(errors) if error <= min(errors) + tolerance)
+        alpha = half_log_odds(errors[best])
+        if alpha <= tolerance:
+            break
+        weights, z = reweight(weights, labels, pool[best], alpha)
+        chosen.append((best, alpha))
+        factors.append(z)
+        if all(int(h) == int(y) for h, y in zip(pool[best], labels, strict=True)):
+            break
+    return chosen, weights, factors

@@ -1,0 +1,84 @@
+"""Integral images of many windows, laid out for feature values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.features.haar import corner_offsets, inset_offsets
+from vjcascade.kernels.haar import feature_values, window_tables
+from vjcascade.types import Size
+
+
+@dataclass(frozen=True, eq=False)
+class WindowIntegrals:
+    """Integral images and contrasts of equally sized windows; what every feature value is computed from.
+
+    Attributes
+    ----------
+    window : Size
+        Size of the windows, in pixels.
+    corners : ndarray of shape (n_corners, n_windows), dtype int32
+        Row ``y * (width + 1) + x`` is the upright integral at (x, y) of every window; the tilted integrals
+        follow in as many rows more, where they were asked for.
+    inverse_norms : ndarray of shape (n_windows,), dtype float32
+        ``1 / (area * sigma)`` over the inset rectangle (1, 1, w - 2, h - 2); 0 for a window below the contrast
+        floor, which no cascade accepts and whose feature values are all 0.
+    """
+
+    window: Size
+    corners: NDArray[np.int32]
+    inverse_norms: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, windows: NDArray[np.uint8], *, tilted: bool = False) -> Self:
+        """Compute them for `windows` of shape (n, h, w), dtype uint8.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> WindowIntegrals.of(np.zeros((5, 20, 24), np.uint8)).corners.shape
+        (525, 5)
+        """
+        n_windows, height, width = windows.shape
+        n_corners = (height + 1) * (width + 1)
+        corners = np.empty((n_corners * (2 if tilted else 1), n_windows), np.int32)
+        inverse_norms = np.empty(n_windows, np.float32)
+        inset = inset_offsets(Size(width, height), width + 1)
+        window_tables(np.ascontiguousarray(windows), inset, corners, inverse_norms)
+        return cls(Size(width, height), corners, inverse_norms)
+
+    def __len__(self) -> int:
+        return len(self.inverse_norms)
+
+    def take(self, indices: NDArray[np.intp]) -> Self:
+        """Return the integrals of some of the windows."""
+        return type(self)(
+            self.window, np.ascontiguousarray(self.corners[:, indices]), self.inverse_norms[indices]
+        )
+
+    def values(self, features: NDArray[np.void]) -> NDArray[np.float32]:
+        """Compute feature values exactly as the detector does.
+
+        Parameters
+        ----------
+        features : ndarray of shape (n_features,), dtype `FEATURE_DTYPE`
+            Tilted ones need integrals made with ``tilted=True``.
+
+        Returns
+        -------
+        values : ndarray of shape (n_features, n_windows), dtype float32
+            Weighted pixel sums, divided by area and contrast.
+        """
+        values = np.empty((len(features), len(self)), np.float32)
+        rows, weights = self.corner_rows(features), np.ascontiguousarray(features["weights"])
+        feature_values(self.corners, rows, weights, self.inverse_norms, values)
+        return values
+
+    def corner_rows(self, features: NDArray[np.void]) -> NDArray[np.uint32]:
+        """Return the rows of `corners` that features read, shape (n_features, 3, 4)."""
+        stride = self.window.width + 1
+        return corner_offsets(features, stride, stride * (self.window.height + 1))
