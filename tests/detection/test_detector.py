@@ -1,0 +1,153 @@
+"""The detector on edge inputs (case 11), and equal results for every number of threads."""
+
+import math
+
+import builders
+import numpy as np
+import pytest
+
+from vjcascade.cascade import Cascade
+from vjcascade.detection import Detector, detect
+from vjcascade.errors import SettingsError
+from vjcascade.types import Size
+
+
+@pytest.fixture(scope="module")
+def everything():
+    return builders.accept_all()
+
+
+@pytest.fixture
+def texture(rng):
+    return rng.integers(0, 256, (24, 24), np.uint8)
+
+
+def test_one_window(everything, texture):
+    found = detect(texture, everything, min_neighbors=0)
+    assert found.boxes.tolist() == [[0, 0, 24, 24]]
+    assert found.boxes.dtype == np.int32
+    assert found.scores.tolist() in [[v - float(everything.effective_thresholds[-1])] for v in (1.0, 2.0)]
+    assert found.neighbors.tolist() == [1]
+
+
+@pytest.mark.parametrize("shape", [(40, 23), (23, 40), (1, 1)])
+def test_smaller_than_the_window(everything, shape, rng):
+    found = detect(rng.integers(0, 256, shape, np.uint8), everything, min_neighbors=0)
+    assert found.boxes.shape == (0, 4)
+    assert found.boxes.dtype == np.int32
+
+
+@pytest.mark.parametrize(
+    "image", [None, np.zeros((0, 0), np.uint8), np.zeros((0, 30), np.uint8), "picture.png"]
+)
+def test_no_picture(everything, image):
+    with pytest.raises((TypeError, ValueError)):
+        detect(image, everything)
+
+
+@pytest.mark.parametrize("scale_factor", [1.0, 0.9, math.nan, math.inf])
+def test_scale_factor(everything, texture, scale_factor):
+    with pytest.raises(ValueError, match="scale factor"):
+        detect(texture, everything, scale_factor=scale_factor)
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"min_neighbors": -1}, "min_neighbors -1"),
+        ({"n_threads": 0}, "n_threads 0"),
+        ({"min_size": (0, 10)}, "min_size"),
+        ({"max_size": (10, -1)}, "max_size"),
+        ({"max_size": (10, 10, 10)}, "max_size"),
+    ],
+)
+def test_bad_settings_are_named(everything, texture, settings, named):
+    with pytest.raises(SettingsError, match=named):
+        detect(texture, everything, **settings)
+
+
+def test_too_many_scales(everything, rng):
+    with pytest.raises(SettingsError, match=r"1\.0000001"):
+        detect(rng.integers(0, 256, (200, 200), np.uint8), everything, scale_factor=1.0000001)
+
+
+def test_flat_picture(everything):
+    assert len(detect(np.full((60, 60), 128, np.uint8), everything, min_neighbors=0)) == 0
+
+
+def test_colour_gives_the_grey_result(everything, rng):
+    gray = builders.smooth_noise(rng, 40, 50)
+    colour = np.repeat(gray[:, :, None], 3, axis=2)
+    expected = detect(gray, everything, min_neighbors=0).boxes
+    opaque = np.concatenate([colour, np.full((40, 50, 1), 255, np.uint8)], axis=2)
+    for image in (colour, opaque):
+        np.testing.assert_array_equal(detect(image, everything, min_neighbors=0).boxes, expected)
+
+
+def test_views_and_read_only_pictures(everything, rng):
+    gray = builders.smooth_noise(rng, 60, 80)
+    view = gray[5:55, 60:10:-1]
+    view.flags.writeable = False
+    np.testing.assert_array_equal(
+        detect(view, everything, min_neighbors=0).boxes,
+        detect(view.copy(), everything, min_neighbors=0).boxes,
+    )
+
+
+@pytest.mark.parametrize("min_neighbors", [0, 2])
+def test_thread_count_does_not_matter(rng, min_neighbors):
+    cascade = builders.random_cascade(rng, stages=(3, 4, 5))
+    picture = builders.picture("astronaut.png")[::2, ::2]
+    results = [detect(picture, cascade, min_neighbors=min_neighbors, n_threads=n) for n in (1, 2, 5)]
+    assert len(results[0])
+    for other in results[1:]:
+        np.testing.assert_array_equal(results[0].boxes, other.boxes)
+        np.testing.assert_array_equal(results[0].scores, other.scores)
+        np.testing.assert_array_equal(results[0].neighbors, other.neighbors)
+
+
+def test_detector_is_reusable(everything, rng):
+    detector = Detector(everything, min_neighbors=0, scale_factor=1.3)
+    for shape in ((30, 40), (24, 24), (50, 33)):
+        picture = builders.smooth_noise(rng, *shape)
+        expected = detect(picture, everything, min_neighbors=0, scale_factor=1.3)
+        np.testing.assert_array_equal(detector.detect(picture).boxes, expected.boxes)
+
+
+def test_sizes_may_be_tuples(everything, rng):
+    picture = builders.smooth_noise(rng, 80, 80)
+    found = detect(picture, everything, min_neighbors=0, min_size=(30, 30), max_size=Size(40, 40))
+    assert 30 <= found.boxes[:, 2].min() <= found.boxes[:, 2].max() <= 40
+
+
+def test_boxes_lie_inside_the_picture(everything, rng):
+    for width in range(24, 60, 7):
+        found = detect(builders.smooth_noise(rng, 41, width), everything, min_neighbors=0, scale_factor=1.07)
+        assert (found.boxes[:, :2] >= 0).all()
+        assert (found.boxes[:, :2] + found.boxes[:, 2:] <= [width, 41]).all()
+        assert (found.boxes[:, 2:] > 0).all()
+
+
+@pytest.mark.parametrize(("shape", "last"), [((28, 40), 2), ((40, 28), 14), ((27, 40), 2), ((29, 40), 4)])
+def test_the_last_row_is_lost_as_in_opencv(everything, rng, shape, last):
+    found = detect(rng.integers(0, 256, shape, np.uint8), everything, min_neighbors=0)
+    assert found.boxes[found.boxes[:, 2] == 24, 1].max() == last
+
+
+def test_groups_take_the_largest_score(rng):
+    cascade = builders.random_cascade(rng, bar=-0.5)
+    picture = builders.smooth_noise(rng, 60, 60)
+    raw = detect(picture, cascade, min_neighbors=0)
+    groups = detect(picture, cascade, min_neighbors=1)
+    assert groups.scores.max() == raw.scores.max()
+    assert groups.neighbors.min() > 1
+
+
+def test_cascade_detects(everything, texture):
+    assert everything.detect(texture, min_neighbors=0).boxes.tolist() == [[0, 0, 24, 24]]
+
+
+def test_a_cascade_without_stages_detects_whatever_has_contrast(texture):
+    found = detect(texture, Cascade(Size(24, 24)), min_neighbors=0)
+    assert found.boxes.tolist() == [[0, 0, 24, 24]]
+    assert found.scores.tolist() == [0.0]

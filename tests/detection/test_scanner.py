@@ -1,0 +1,144 @@
+"""The scanner against plain loops."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import builders
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from vjcascade.cascade import Cascade
+from vjcascade.detection.scanner import Scanner, evaluate_windows
+from vjcascade.types import Size
+
+KINDS = {
+    "stumps": {},
+    "tilted": {"tilted_share": 0.5},
+    "trees": {"tree_share": 0.7},
+    "tilted trees": {"tilted_share": 0.5, "tree_share": 1.0},
+}
+SMALL = Size(7, 6)
+
+
+def as_tuples(hits):
+    return [(x, y, total) for (x, y), total in zip(hits.positions.tolist(), hits.sums.tolist(), strict=True)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=6, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    width=st.integers(5, 30),
+    height=st.integers(5, 13),
+    step=st.integers(1, 3),
+)
+def test_scans_equal_plain_loops(kind, seed, width, height, step):
+    rng = np.random.default_rng(seed)
+    cascade = builders.random_cascade(rng, SMALL, (2, 2), **KINDS[kind])
+    scanner, level = Scanner(cascade), builders.smooth_noise(rng, height, width, 3)
+    integrals = scanner.integrals(level)
+    rows = np.flatnonzero(rng.random(max(height - SMALL.height + 1, 0)) < 0.7)
+    hits = scanner.scan_rows(integrals, rows)
+    assert (as_tuples(hits), hits.n_windows) == naive.scan_rows(cascade, level, rows)
+    n_stripes = int(rng.integers(1, 4))
+    hits = scanner.scan_opencv(integrals, step, n_stripes)
+    assert (as_tuples(hits), hits.n_windows) == naive.scan_opencv(cascade, level, step, n_stripes)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_crops_equal_plain_loops(kind, rng):
+    cascade = builders.random_cascade(rng, SMALL, (2, 2, 2), **KINDS[kind])
+    noise = builders.smooth_noise(rng, 6 * 5, 7 * 8, 3)
+    crops = noise.reshape(5, 6, 8, 7).swapaxes(1, 2).reshape(-1, 6, 7)
+    crops[3] = 7  # flat
+    expected = [naive.evaluate_window(cascade, crop) for crop in crops]
+    n_passed, sums = evaluate_windows(cascade, crops)
+    assert n_passed.dtype == np.int32
+    assert list(zip(n_passed.tolist(), sums.tolist(), strict=True)) == expected
+    assert expected[3] == (-1, 0.0)
+
+
+def test_crops_and_scan_agree(rng):
+    cascade = builders.random_cascade(rng, stages=(3, 4, 5, 6))
+    level = builders.smooth_noise(rng, 60, 83)
+    windows = np.lib.stride_tricks.sliding_window_view(level, (10, 12))
+    n_passed, sums = evaluate_windows(cascade, windows.reshape(-1, 10, 12))
+    scanner = Scanner(cascade)
+    hits = scanner.scan_rows(scanner.integrals(level))
+    assert hits.n_windows == windows.shape[0] * windows.shape[1]
+    where = np.flatnonzero(n_passed == cascade.n_stages)
+    assert 0 < len(where) < hits.n_windows
+    y, x = np.divmod(where, windows.shape[1])
+    np.testing.assert_array_equal(hits.positions, np.stack([x, y], axis=1))
+    np.testing.assert_array_equal(hits.sums, sums[where])
+
+
+def test_more_hits_than_the_first_buffer_holds(rng):
+    scanner = Scanner(builders.accept_all(Size(8, 8)))
+    hits = scanner.scan_rows(scanner.integrals(rng.integers(0, 256, (70, 90), np.uint8)))
+    assert hits.n_windows == len(hits) == 63 * 83
+    assert hits.positions[-1].tolist() == [82, 62]
+    assert set(hits.sums) == {1.0, 2.0}
+
+
+def test_no_stages_accept_what_has_contrast(rng):
+    scanner = Scanner(Cascade(Size(8, 8)))
+    level = rng.integers(0, 256, (8, 40), np.uint8)
+    level[:, :8] = 128
+    hits = scanner.scan_rows(scanner.integrals(level))
+    assert hits.n_windows == 33
+    assert hits.positions[0, 0] > 0
+    assert len(hits) > 24
+    assert (hits.sums == 0).all()
+    assert (evaluate_windows(scanner.cascade, level[None, :, 4:12])[0] >= -1).all()
+
+
+@pytest.mark.parametrize("shape", [(7, 100), (100, 7), (1, 1)])
+def test_levels_smaller_than_the_window(shape):
+    scanner = Scanner(Cascade(Size(8, 8)))
+    integrals = scanner.integrals(np.zeros(shape, np.uint8))
+    for hits in (scanner.scan_rows(integrals), scanner.scan_opencv(integrals, 2, 1)):
+        assert hits.n_windows == len(hits) == 0
+        assert hits.positions.shape == (0, 2)
+
+
+def test_rows_outside_the_level_are_refused():
+    scanner = Scanner(Cascade(Size(8, 8)))
+    integrals = scanner.integrals(np.zeros((20, 20), np.uint8))
+    for row in (-1, 13):
+        with pytest.raises(ValueError, match=r"in \[0, 13\)"):
+            scanner.scan_rows(integrals, np.array([row]))
+
+
+@pytest.mark.parametrize("shape", [(3, 24, 23), (24, 24), (0, 23, 24)])
+def test_crops_of_another_shape_are_refused(shape):
+    with pytest.raises(ValueError, match="expected"):
+        evaluate_windows(Cascade(Size(24, 24)), np.zeros(shape, np.uint8))
+    with pytest.raises(ValueError, match="float64"):
+        evaluate_windows(Cascade(Size(24, 24)), np.zeros((1, 24, 24)))
+
+
+def test_no_crops():
+    n_passed, sums = evaluate_windows(Cascade(Size(24, 24)), np.zeros((0, 24, 24), np.uint8))
+    assert n_passed.shape == sums.shape == (0,)
+
+
+def test_thread_count_does_not_matter(rng):
+    cascade = builders.random_cascade(rng)
+    crops = builders.smooth_noise(rng, 12 * 1500, 10).reshape(1500, 10, 12)
+    one, three = (evaluate_windows(cascade, crops, n_threads) for n_threads in (1, 3))
+    np.testing.assert_array_equal(one[0], three[0])
+    np.testing.assert_array_equal(one[1], three[1])
+
+
+def test_one_scanner_serves_many_threads(rng):
+    scanner = Scanner(builders.random_cascade(rng, tilted_share=0.3, tree_share=0.3))
+    levels = [builders.smooth_noise(rng, 50, 60 + i) for i in range(12)]
+
+    def scan(level):
+        return scanner.scan_rows(scanner.integrals(level))
+
+    with ThreadPoolExecutor(4) as pool:
+        for hits, level in zip(pool.map(scan, levels), levels, strict=True):
+            assert as_tuples(hits) == as_tuples(scan(level))

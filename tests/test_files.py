@@ -1,0 +1,104 @@
+import errno
+import os
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from vjcascade.files import write_atomic
+
+posix_only = pytest.mark.skipif(sys.platform == "win32", reason="permissions and links of POSIX")
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_creates_and_replaces(tmp_path):
+    path = tmp_path / "model.xml"
+    write_atomic(path, b"one")
+    assert path.read_bytes() == b"one"
+    write_atomic(path, b"two, longer")
+    assert path.read_bytes() == b"two, longer"
+    assert names(tmp_path) == ["model.xml"]
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+@pytest.mark.parametrize("failure", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
+def test_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, step, failure):
+    path = tmp_path / "model.xml"
+    path.write_bytes(b"old")
+
+    def fail(*args):
+        raise failure
+
+    monkeypatch.setattr(*{"fsync": (os, "fsync"), "replace": (Path, "replace")}[step], fail)
+    with pytest.raises(type(failure)) as caught:
+        write_atomic(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert names(tmp_path) == ["model.xml"]
+    if isinstance(failure, OSError):
+        assert caught.value.errno == errno.ENOSPC
+        assert caught.value.filename == str(path)
+
+
+def test_missing_folder_is_named(tmp_path):
+    path = tmp_path / "nowhere" / "model.xml"
+    with pytest.raises(FileNotFoundError) as caught:
+        write_atomic(path, b"")
+    assert caught.value.filename == str(path)
+
+
+def test_folder_is_refused(tmp_path):
+    with pytest.raises(OSError) as caught:  # noqa: PT011  # Windows has another subclass for it
+        write_atomic(tmp_path, b"")
+    assert caught.value.filename == str(tmp_path)
+    assert names(tmp_path) == []
+
+
+@posix_only
+def test_new_file_follows_the_umask(tmp_path):
+    old = os.umask(0o027)
+    try:
+        write_atomic(tmp_path / "model.xml", b"")
+    finally:
+        os.umask(old)
+    assert mode(tmp_path / "model.xml") == 0o640
+
+
+@posix_only
+def test_old_file_keeps_its_permissions(tmp_path):
+    path = tmp_path / "model.xml"
+    path.touch()
+    path.chmod(0o604)
+    write_atomic(path, b"new")
+    assert mode(path) == 0o604
+
+
+@posix_only
+def test_link_keeps_pointing(tmp_path):
+    (tmp_path / "real").mkdir()
+    target = tmp_path / "real" / "model.xml"
+    target.touch()
+    link = tmp_path / "link.xml"
+    link.symlink_to(target)
+    write_atomic(link, b"new")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+
+
+@posix_only
+def test_device_is_written_in_place():
+    write_atomic(Path(os.devnull), b"gone")
+    assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
+
+
+def test_longest_name_works(tmp_path):
+    path = tmp_path / ("x" * 251 + ".xml")
+    write_atomic(path, b"long")
+    assert path.read_bytes() == b"long"

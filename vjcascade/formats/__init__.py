@@ -1,0 +1,1 @@
+"""Model files, and the annotation files of other tools: one module a format."""

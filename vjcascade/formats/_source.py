@@ -1,0 +1,61 @@
+"""From a path to the bytes of a model file, with a sentence for whatever can be wrong."""
+
+from __future__ import annotations
+
+import stat
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+
+from vjcascade.errors import ModelError, ModelNotFoundError
+
+MAX_BYTES = 32 * 2**20
+"""Largest model file read; the largest cascade known has 3 MB."""
+
+MAX_NAMES = 10_000
+"""Most names of a folder that are compared with a misspelt one."""
+
+
+def read_model(path: Path) -> bytes:
+    """Read a model file whole.
+
+    Raises
+    ------
+    ModelNotFoundError
+        If there is nothing at `path`; the message has the absolute path and a similar name, if there is one.
+    ModelError
+        If it is a folder, a device, too large, or may not be read.
+    """
+    try:
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise ModelError(f"{path}: this is a folder; give the model file inside it")
+        if not stat.S_ISREG(status.st_mode):
+            raise ModelError(f"{path}: this is not a regular file; copy the model into one")
+        if status.st_size > MAX_BYTES:
+            raise ModelError(
+                f"{path}: {status.st_size / 2**20:.0f} MB are too much for a model, the limit is "
+                f"{MAX_BYTES // 2**20} MB; check that this is the right file"
+            )
+        return path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise ModelNotFoundError(
+            f"{path.absolute()}: there is no such file; {_hint(path.absolute())}"
+        ) from None
+    except PermissionError:
+        raise ModelError(f"{path}: permission denied; make the file readable for this user") from None
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read ({error.strerror}); check the path and the disk") from None
+
+
+def _hint(path: Path) -> str:
+    """Say what the user may have meant by the path of a file that is not there."""
+    if not path.parent.is_dir():
+        return f"the folder {path.parent} does not exist either"
+    try:
+        entries = islice(path.parent.iterdir(), MAX_NAMES)
+        names = {entry.name.casefold(): entry.name for entry in entries if entry.is_file()}
+    except OSError:
+        names = {}
+    similar = get_close_matches(path.name.casefold(), names, n=1)
+    return f"did you mean {names[similar[0]]}?" if similar else "check the path"

@@ -1,0 +1,1 @@
+"""Lists of pictures and of boxes in pictures: one file per format."""
