@@ -1,0 +1,110 @@
+"""Background photos: which are used, and that they stay what they were."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+from vjcascade.errors import SourceError
+from vjcascade.training.backgrounds import open_backgrounds
+from vjcascade.types import Size
+
+WINDOW = Size(24, 24)
+
+
+@pytest.fixture
+def photos(rng: np.random.Generator) -> NDArray[np.uint8]:
+    return rng.integers(0, 256, (6, 50, 60), np.uint8)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, photos: NDArray[np.uint8]) -> Path:
+    (tmp_path / "neg").mkdir()
+    for name, photo in zip("abcdef", photos, strict=True):
+        Image.fromarray(photo).save(tmp_path / "neg" / f"{name}.png")
+    return tmp_path / "neg"
+
+
+@pytest.mark.parametrize("memory_limit", [2**30, 2 * 50 * 60, 0])
+def test_pictures_from_memory_and_from_files(
+    folder: Path, photos: NDArray[np.uint8], memory_limit: int
+) -> None:
+    steps: list[tuple[int, int]] = []
+    backgrounds = open_backgrounds(
+        folder, WINDOW, memory_limit=memory_limit, progress=lambda *step: steps.append(step)
+    )
+    assert len(backgrounds) == 6
+    assert backgrounds.names == ("a.png", "b.png", "c.png", "d.png", "e.png", "f.png")
+    assert backgrounds.sizes == (Size(60, 50),) * 6
+    n_kept = sum(photo.pixels is not None for photo in backgrounds.photos)
+    assert n_kept == min(memory_limit // (50 * 60), 6)
+    for i, photo in enumerate(photos):
+        np.testing.assert_array_equal(backgrounds[i], photo)
+    assert steps == [(i, 6) for i in range(1, 7)]
+
+
+def test_subset_and_fingerprint(folder: Path, photos: NDArray[np.uint8]) -> None:
+    backgrounds = open_backgrounds(folder, WINDOW)
+    subset = backgrounds.subset([4, 1])
+    assert subset.names == ("e.png", "b.png")
+    np.testing.assert_array_equal(subset[1], photos[1])
+    again = open_backgrounds(folder, WINDOW, n_threads=1, memory_limit=0)
+    assert again.fingerprint == backgrounds.fingerprint
+    assert subset.fingerprint != backgrounds.fingerprint
+
+
+def test_windows_list(folder: Path) -> None:
+    (folder.parent / "bg.txt").write_bytes(
+        b"neg/a.png\r\n\r\nneg/b.png   \r\n# comment\r\nneg/c.png\r\nneg/missing.png\r\nneg/d.png"
+    )
+    backgrounds = open_backgrounds(folder.parent / "bg.txt", WINDOW)
+    assert backgrounds.names == ("neg/a.png", "neg/b.png", "neg/c.png", "neg/d.png")
+    (line,) = [line for line in backgrounds.report.lines() if "skipped bg.txt" in line]
+    assert line.startswith("  skipped bg.txt:6: neg/missing.png: not found")
+
+
+def test_small_broken_and_doubled_photos_are_skipped(folder: Path, rng: np.random.Generator) -> None:
+    Image.fromarray(rng.integers(0, 256, (50, 16), np.uint8)).save(folder / "small.png")
+    (folder / "broken.jpg").write_bytes(b"no picture")
+    shutil.copy(folder / "c.png", folder / "g.png")
+    backgrounds = open_backgrounds(folder, WINDOW)
+    assert len(backgrounds) == 6
+    broken, double, small = backgrounds.report.skipped
+    assert broken.name == "broken.jpg"
+    assert str(double) == "g.png: same pixels as c.png"
+    assert str(small) == "small.png: 16x50 is smaller than the 24x24 window"
+    with pytest.raises(SourceError, match="3 of 9 image files"):
+        open_backgrounds(folder, WINDOW, strict=True)
+
+
+def test_all_too_small(tmp_path: Path, rng: np.random.Generator) -> None:
+    for i in range(20):
+        Image.fromarray(rng.integers(0, 256, (16, 16), np.uint8)).save(tmp_path / f"{i:02}.png")
+    expected = r"20 of 20 negatives are smaller than the 24x24 window, for example 00\.png\."
+    with pytest.raises(SourceError, match=expected):
+        open_backgrounds(tmp_path, WINDOW)
+    Image.fromarray(rng.integers(0, 256, (64, 64), np.uint8)).save(tmp_path / "large.png")
+    backgrounds = open_backgrounds(tmp_path, WINDOW)
+    assert backgrounds.names == ("large.png",)
+    assert backgrounds.report.lines()[0].endswith("used 1, skipped 20")
+
+
+def test_none_readable(tmp_path: Path) -> None:
+    (tmp_path / "fake.png").write_text("no picture")
+    with pytest.raises(SourceError, match=r"none of the 1 negatives(.|\n)*fake\.png"):
+        open_backgrounds(tmp_path, WINDOW)
+
+
+def test_photo_that_goes_or_changes_while_training(folder: Path) -> None:
+    backgrounds = open_backgrounds(folder, WINDOW, memory_limit=0)
+    shutil.copy(folder / "a.png", folder / "b.png")
+    (folder / "c.png").unlink()
+    with pytest.raises(SourceError, match=r"b\.png is not the picture it was"):
+        backgrounds[1]
+    with pytest.raises(SourceError, match=r"c\.png can no longer be read"):
+        backgrounds[2]

@@ -1,0 +1,205 @@
+"""Background photos: checked once, kept in memory as far as they fit, read again where they do not."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.errors import ImageError, SourceError
+from vjcascade.imaging import read_gray
+from vjcascade.parallel import default_threads, ordered_map
+from vjcascade.training.sources import (
+    Picture,
+    Skipped,
+    SourceReport,
+    list_pictures,
+    pixel_digest,
+    read_or_skip,
+    refuse_skipped,
+)
+from vjcascade.types import Size
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Background:
+    """One background photo.
+
+    Attributes
+    ----------
+    name : str
+        Path below the source folder, or as written in the list.
+    path : Path
+        The file.
+    size : Size
+        In pixels.
+    digest : bytes
+        SHA-256 of size and pixels.
+    pixels : ndarray of shape (height, width), dtype uint8, or None
+        Grey levels; None if they are to be read from the file each time.
+    """
+
+    name: str
+    path: Path
+    size: Size
+    digest: bytes
+    pixels: NDArray[np.uint8] | None
+
+    def load(self) -> NDArray[np.uint8]:
+        """Return the grey pixels, from memory or from the file.
+
+        Raises
+        ------
+        SourceError
+            If the file has gone or changed since it was first read.
+        """
+        if self.pixels is not None:
+            return self.pixels
+        advice = "leave the pictures alone while training runs, and start again"
+        try:
+            gray = read_gray(self.path)
+        except ImageError as error:
+            raise SourceError(f"{self.path} can no longer be read ({error}): {advice}") from error
+        if pixel_digest(gray) != self.digest:
+            raise SourceError(f"{self.path} is not the picture it was when training began: {advice}")
+        return gray
+
+
+@dataclass(frozen=True, eq=False)
+class Backgrounds:
+    """The usable background photos of a source: a sequence of grey pictures, safe to share among threads.
+
+    Attributes
+    ----------
+    photos : tuple of Background
+        In the order of the source.
+    report : SourceReport
+        On the whole source, also in a `subset`.
+    """
+
+    photos: tuple[Background, ...]
+    report: SourceReport
+
+    def __len__(self) -> int:
+        return len(self.photos)
+
+    def __getitem__(self, index: int) -> NDArray[np.uint8]:
+        """Return photo `index`: grey levels of shape (height, width); see `Background.load`."""
+        return self.photos[index].load()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name of each photo."""
+        return tuple(photo.name for photo in self.photos)
+
+    @property
+    def sizes(self) -> tuple[Size, ...]:
+        """Size of each photo, in pixels."""
+        return tuple(photo.size for photo in self.photos)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of all pixels in order, in hexadecimal; names do not count."""
+        return hashlib.sha256(b"".join(photo.digest for photo in self.photos)).hexdigest()
+
+    def subset(self, indices: Iterable[int]) -> Backgrounds:
+        """Return the photos at `indices`, in that order, without copying pixels."""
+        return replace(self, photos=tuple(self.photos[index] for index in indices))
+
+
+def open_backgrounds(
+    source: str | os.PathLike[str],
+    window: Size,
+    *,
+    n_threads: int | None = None,
+    memory_limit: int = 2**30,
+    strict: bool = False,
+    progress: Progress | None = None,
+) -> Backgrounds:
+    """Open the photos without objects that negatives are taken from.
+
+    Every photo is decoded once, so that a broken one shows now and not after hours of training.
+
+    Parameters
+    ----------
+    source : str or path-like
+        A folder, searched with its subfolders, or a list like OpenCV's `bg.txt`.
+    window : Size
+        Training window; smaller photos are skipped. So are copies of a photo.
+    n_threads : int, optional
+        Threads that decode; all processors if not given. The result does not depend on it.
+    memory_limit : int
+        Bytes of grey pixels to keep; photos beyond are read again whenever they are needed.
+    strict : bool
+        Raise if anything has to be skipped.
+    progress : callable, optional
+        Called as `progress(n_done, n_photos)` after every photo.
+
+    Returns
+    -------
+    Backgrounds
+        At least one photo, each at least as large as the window.
+
+    Raises
+    ------
+    SourceError
+        If there is no source, no photo in it or none that can be used, or if `strict` finds fault.
+    """
+    source = Path(source)
+    listing = list_pictures(source, "negatives")
+    photos: dict[bytes, Background] = {}
+    skipped = list(listing.skipped)
+    small: list[str] = []
+    n_bytes = 0
+    opened = ordered_map(_open, listing.pictures, n_threads or default_threads())
+    for n_done, (picture, photo) in enumerate(zip(listing.pictures, opened, strict=True), start=1):
+        if isinstance(photo, Skipped):
+            skipped.append(photo)
+        elif photo.size.width < window.width or photo.size.height < window.height:
+            small.append(picture.label)
+            skipped.append(Skipped(picture.label, f"{photo.size} is smaller than the {window} window"))
+        elif photo.digest in photos:
+            skipped.append(Skipped(picture.label, f"same pixels as {photos[photo.digest].name}"))
+        else:
+            n_pixels = photo.size.width * photo.size.height
+            fits = n_bytes + n_pixels <= memory_limit
+            n_bytes += n_pixels if fits else 0
+            photos[photo.digest] = photo if fits else replace(photo, pixels=None)
+        if progress is not None:
+            progress(n_done, len(listing.pictures))
+
+    report = SourceReport(
+        "negatives", str(source), listing.unit, len(photos), tuple(skipped), notes=listing.notes
+    )
+    if not photos:
+        raise SourceError(_why_none(report, small, window))
+    if strict:
+        refuse_skipped(report)
+    return Backgrounds(tuple(photos.values()), report)
+
+
+def _open(picture: Picture) -> Background | Skipped:
+    gray = read_or_skip(picture)
+    if isinstance(gray, Skipped):
+        return gray
+    height, width = gray.shape
+    return Background(picture.name, picture.path, Size(width, height), pixel_digest(gray), gray)
+
+
+def _why_none(report: SourceReport, small: Sequence[str], window: Size) -> str:
+    advice = "Give photos without the object, larger than the window."
+    if small:
+        problem = (
+            f"{len(small)} of {report.n_found} negatives are smaller than the {window} window, for example"
+        )
+        summary = f"{problem} {small[0]}. {advice}"
+    else:
+        summary = f"none of the {report.n_found} negatives in {report.source} can be used. {advice}"
+    return "\n".join([summary, *report.lines()])

@@ -1,0 +1,147 @@
+"""What a training run tells while it works; the command line renders it, tests listen to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Hit and false-alarm rate of a stage at one threshold.
+
+    Attributes
+    ----------
+    threshold : float
+        On the stage's score.
+    hit_rate, false_alarm_rate : float
+        In [0, 1].
+    """
+
+    threshold: float
+    hit_rate: float
+    false_alarm_rate: float
+
+
+@dataclass(frozen=True)
+class StageRecord:
+    """Everything measured about one finished stage.
+
+    Attributes
+    ----------
+    stage : int
+        Counted from 1.
+    n_weak : int
+        Weak classifiers.
+    natural, tuned : Rates
+        At threshold 0, where the costs alone decide, and at the threshold tuned for the hit rate, which the
+        stage uses.
+    baseline : Rates or None
+        Plain AdaBoost with an a-posteriori threshold for the same hit rate, with as many weak classifiers
+        on the same windows.
+    hit_rate_on, false_alarm_rate_on : str
+        "held-out" or "training": which windows each rate of the three above was measured on.
+    n_positives, n_negatives, n_held_out_positives, n_held_out_negatives : int
+        Windows.
+    windows_searched : int
+        Windows that mining for this stage looked at, in the photos for training.
+    overall_hit_rate : float
+        Share of all positives (of the kind `hit_rate_on` says) that pass the cascade so far.
+    overall_false_alarm_rate : float
+        Estimate for the cascade so far: the share of windows that reached this stage in mining, times
+        its false-alarm rate (one false alarm is assumed where none was seen).
+    overall_held_out_hit_rate : float or None
+        Share of held-out positives that pass the cascade so far, if there are any.
+    ended_by : str
+        Why the stage stopped growing.
+    """
+
+    stage: int
+    n_weak: int
+    natural: Rates
+    tuned: Rates
+    baseline: Rates | None
+    hit_rate_on: str
+    false_alarm_rate_on: str
+    n_positives: int
+    n_negatives: int
+    n_held_out_positives: int
+    n_held_out_negatives: int
+    windows_searched: int
+    overall_hit_rate: float
+    overall_false_alarm_rate: float
+    overall_held_out_hit_rate: float | None
+    ended_by: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the record as plain JSON values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Note:
+    """A plain sentence for the user."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a part of the work is.
+
+    Attributes
+    ----------
+    part : str
+        What is being done, for example "stage 3: mining negatives".
+    done, total : int
+        In the part's own unit; `total` may be an upper bound.
+    detail : str
+        What to show beside it.
+    """
+
+    part: str
+    done: int
+    total: int
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class StageDone:
+    """A stage is trained and saved."""
+
+    record: StageRecord
+    n_stages: int
+    seconds: float
+
+
+Event = Note | Progress | StageDone
+Listener = Callable[[Event], None]
+
+
+def ignore(event: Event) -> None:
+    """Listen to nothing."""
+    del event
+
+
+@dataclass(frozen=True)
+class Work:
+    """How a part of the work is done and told of.
+
+    Attributes
+    ----------
+    part : str
+        Its name in `Progress` events.
+    n_threads : int
+        Threads; results do not depend on it.
+    listener : Listener
+        Gets the events.
+    """
+
+    part: str
+    n_threads: int
+    listener: Listener = ignore
+
+    def progress(self, done: int, total: int, detail: str = "") -> None:
+        """Tell how far it is."""
+        self.listener(Progress(self.part, done, total, detail))

@@ -1,0 +1,180 @@
+"""The settings of a training run, checked once, and the presets."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from vjcascade.boosters import Costs, make_booster
+from vjcascade.errors import SettingsError
+from vjcascade.features import HaarMode
+
+
+class Preset(StrEnum):
+    """How much work a training run puts in; see `preset_settings`."""
+
+    QUICK = "quick"
+    NORMAL = "normal"
+    THOROUGH = "thorough"
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """What a training run is asked to do.
+
+    Attributes
+    ----------
+    booster : str
+        Name in the registry.
+    cost_ratio : float
+        C_P / C_N: what a missed positive costs in false alarms, > 0.
+    mode : HaarMode
+        Kinds of Haar features in the pool.
+    hit_rate : float
+        Share of positives that each stage must pass, in (0, 1].
+    false_alarm_rate : float
+        Share of negatives that a stage may pass, in (0, 1).
+    max_stages : int
+        Stages at most.
+    max_weak : int
+        Weak classifiers in a stage at most.
+    target_false_alarm_rate : float
+        Training ends once the whole cascade's estimated false-alarm rate per window is at most this.
+    n_negatives : int or None
+        Negatives for each stage; None for twice the positives, at least 1,000 and at most half of `max_samples`.
+    max_samples : int
+        Windows in a stage at most, positives and negatives; positives beyond half of it are left out at random.
+    held_out : float
+        Share of positives and photos kept from training to measure with, in [0, 0.5].
+    max_windows : int
+        Windows that mining for one stage looks at, at most.
+    baseline : bool
+        Also train plain AdaBoost with an a-posteriori threshold on each stage's windows, to compare.
+    seed : int
+        Of all random choices.
+
+    Raises
+    ------
+    SettingsError
+        If a value is out of range.
+
+    Examples
+    --------
+    >>> TrainingSettings(hit_rate=0.99).hit_rate
+    0.99
+    """
+
+    booster: str = "cost-generalized"
+    cost_ratio: float = 2.0
+    mode: HaarMode = HaarMode.BASIC
+    hit_rate: float = 0.995
+    false_alarm_rate: float = 0.4
+    max_stages: int = 15
+    max_weak: int = 200
+    target_false_alarm_rate: float = 1e-6
+    n_negatives: int | None = None
+    max_samples: int = 12_000
+    held_out: float = 0.2
+    max_windows: int = 2_000_000_000
+    baseline: bool = True
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ("hit_rate", 0, 1),
+            ("false_alarm_rate", 0, 1),
+            ("target_false_alarm_rate", 0, 1),
+        ):
+            value = getattr(self, name)
+            if not (low < value <= high):
+                raise SettingsError(f"{_words(name)} {value} is not in (0, 1]")
+        if not 0 <= self.held_out <= 0.5:
+            raise SettingsError(f"held out {self.held_out} is not in [0, 0.5]")
+        for name, least in (
+            ("max_stages", 1),
+            ("max_weak", 1),
+            ("n_negatives", 10),
+            ("max_samples", 20),
+            ("max_windows", 1),
+            ("seed", 0),
+        ):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise SettingsError(f"{_words(name)} {value} is too small: at least {least} is needed")
+        make_booster(self.booster, self.costs)
+
+    @property
+    def costs(self) -> Costs:
+        """The costs C_P = `cost_ratio`, C_N = 1."""
+        return Costs.from_ratio(self.cost_ratio)
+
+    def negatives_for(self, n_positives: int) -> int:
+        """Return how many negatives each stage gets beside `n_positives`.
+
+        Examples
+        --------
+        >>> settings = TrainingSettings()
+        >>> settings.negatives_for(50), settings.negatives_for(2500), settings.negatives_for(6000)
+        (1000, 5000, 6000)
+        """
+        if self.n_negatives is not None:
+            return self.n_negatives
+        return max(min(2 * n_positives, self.max_samples // 2), min(1000, self.max_samples // 2))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the settings as plain JSON values."""
+        return {key: str(v) if isinstance(v, StrEnum) else v for key, v in dataclasses.asdict(self).items()}
+
+
+_PRESETS: dict[Preset, dict[str, Any]] = {
+    Preset.QUICK: {
+        "hit_rate": 0.99,
+        "false_alarm_rate": 0.3,
+        "max_stages": 8,
+        "max_weak": 40,
+        "max_samples": 4_000,
+        "target_false_alarm_rate": 1e-5,
+        "max_windows": 100_000_000,
+    },
+    Preset.NORMAL: {},
+    Preset.THOROUGH: {
+        "mode": HaarMode.ALL,
+        "hit_rate": 0.998,
+        "false_alarm_rate": 0.5,
+        "max_stages": 25,
+        "max_weak": 400,
+        "max_samples": 16_000,
+        "target_false_alarm_rate": 2e-7,
+        "max_windows": 10_000_000_000,
+    },
+}
+
+
+def preset_settings(preset: Preset, **changes: Any) -> TrainingSettings:
+    """Return the settings of a preset, some of them changed.
+
+    Parameters
+    ----------
+    preset : Preset
+        QUICK for a first look within minutes, NORMAL for a model to use, THOROUGH with tilted features
+        and more of everything.
+    **changes
+        Fields of `TrainingSettings`; None keeps the preset's value.
+
+    Returns
+    -------
+    TrainingSettings
+
+    Examples
+    --------
+    >>> preset_settings(Preset.QUICK, seed=3).max_stages
+    8
+    """
+    given = {name: value for name, value in changes.items() if value is not None}
+    return TrainingSettings(**{**_PRESETS[preset], **given})
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")

@@ -1,0 +1,203 @@
+"""Train one stage: grow until the hit rate and the false-alarm rate hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.boosters import Costs, make_booster
+from vjcascade.boosters.thresholds import hit_rate_threshold, n_allowed_misses
+from vjcascade.cascade import THRESHOLD_EPSILON, Stage
+from vjcascade.features.integrals import WindowIntegrals
+from vjcascade.training.boosting import WeakClassifier, boost
+from vjcascade.training.events import Rates, Work
+from vjcascade.training.search import StumpSearch
+from vjcascade.training.settings import TrainingSettings
+
+BASELINE = "adaboost"
+"""The booster that every stage is compared with, its threshold set a posteriori."""
+
+FALSE_ALARMS_EXPECTED = 10
+"""A false-alarm rate counts as measured where the target would leave at least so many false alarms."""
+
+
+@dataclass(frozen=True, eq=False)
+class StageWindows:
+    """The windows of a stage: those that passed the stages before it.
+
+    Attributes
+    ----------
+    positives, negatives : ndarray of shape (n, h, w), dtype uint8
+        To train on; at least one of each.
+    held_out_positives, held_out_negatives : ndarray of shape (n, h, w), dtype uint8
+        To measure on; may be empty.
+    """
+
+    positives: NDArray[np.uint8]
+    negatives: NDArray[np.uint8]
+    held_out_positives: NDArray[np.uint8]
+    held_out_negatives: NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class StageResult:
+    """A trained stage and what it reached; the fields are those of `StageRecord`."""
+
+    stage: Stage
+    natural: Rates
+    tuned: Rates
+    baseline: Rates | None
+    hit_rate_on: str
+    false_alarm_rate_on: str
+    ended_by: str
+
+
+class _Scores:
+    """Ensemble scores of windows, the positives first."""
+
+    def __init__(self, integrals: WindowIntegrals, n_positives: int) -> None:
+        self._integrals = integrals
+        self._n_positives = n_positives
+        self._scores = np.zeros(len(integrals))
+
+    @classmethod
+    def of(cls, positives: NDArray[np.uint8], negatives: NDArray[np.uint8], *, tilted: bool) -> _Scores:
+        windows = np.concatenate([positives, negatives])
+        return cls(WindowIntegrals.of(windows, tilted=tilted), len(positives))
+
+    @property
+    def positives(self) -> NDArray[np.float64]:
+        return self._scores[: self._n_positives]
+
+    @property
+    def negatives(self) -> NDArray[np.float64]:
+        return self._scores[self._n_positives :]
+
+    def add(self, pool: NDArray[np.void], weak: WeakClassifier) -> None:
+        self._scores += weak.votes(self._integrals.values(pool[[weak.stump.feature]])[0])
+
+
+class _Panel:
+    """What an ensemble scores on the training and the held-out windows, and which of them a rate is taken from."""
+
+    def __init__(self, search: StumpSearch, windows: StageWindows, settings: TrainingSettings) -> None:
+        self._pool = search.pool
+        tilted = bool(search.pool["tilted"].any())
+        held_out = windows.held_out_positives, windows.held_out_negatives
+        self._training = _Scores(search.integrals, len(windows.positives))
+        self._held_out = _Scores.of(*held_out, tilted=tilted)
+        self._hit_rate = settings.hit_rate
+        enough_positives = n_allowed_misses(len(held_out[0]), settings.hit_rate) >= 1
+        enough_negatives = len(held_out[1]) * settings.false_alarm_rate >= FALSE_ALARMS_EXPECTED
+        self.hit_rate_on = "held-out" if enough_positives else "training"
+        self.false_alarm_rate_on = "held-out" if enough_negatives else "training"
+
+    def add(self, weak: WeakClassifier) -> None:
+        self._training.add(self._pool, weak)
+        self._held_out.add(self._pool, weak)
+
+    def tuned_threshold(self) -> np.float32:
+        """Return the highest threshold, as written to files, that keeps the hit rate."""
+        return _file_threshold(hit_rate_threshold(self._positives(), self._hit_rate))
+
+    def rates(self, threshold: np.float32) -> Rates:
+        """Return the rates at a threshold as written to files."""
+        bar = np.float64(threshold - THRESHOLD_EPSILON)
+        scores = self._held_out if self.false_alarm_rate_on == "held-out" else self._training
+        hits, false_alarms = np.mean(self._positives() >= bar), np.mean(scores.negatives >= bar)
+        return Rates(float(threshold), float(hits), float(false_alarms))
+
+    def _positives(self) -> NDArray[np.float64]:
+        return (self._held_out if self.hit_rate_on == "held-out" else self._training).positives
+
+
+def train_stage(
+    windows: StageWindows,
+    pool: NDArray[np.void],
+    settings: TrainingSettings,
+    work: Work,
+) -> StageResult | None:
+    """Train a stage on its windows.
+
+    Parameters
+    ----------
+    windows : StageWindows
+        What passed the stages before.
+    pool : ndarray of shape (n_features,), dtype `FEATURE_DTYPE`
+        Haar features.
+    settings : TrainingSettings
+        Booster, costs, targets, and whether to train the baseline as well.
+    work : Work
+        Threads, and who hears of the progress.
+
+    Returns
+    -------
+    StageResult or None
+        None if no weak classifier is better than chance.
+    """
+    both = np.concatenate([windows.positives, windows.negatives])
+    integrals = WindowIntegrals.of(both, tilted=bool(pool["tilted"].any()))
+    work.progress(0, settings.max_weak, f"{len(pool):,} features of {len(both):,} windows")
+    search = StumpSearch(pool, integrals, len(windows.positives), work.n_threads)
+    panel = _Panel(search, windows, settings)
+    weak, ended_by = _grow(search, panel, settings, work)
+    if not weak:
+        return None
+    threshold = panel.tuned_threshold()
+    baseline = None
+    if settings.baseline and settings.booster != BASELINE:
+        work.progress(len(weak), settings.max_weak, "comparing with plain AdaBoost")
+        baseline = _baseline(search, windows, settings, len(weak))
+    return StageResult(
+        stage=Stage(
+            features=pool[[w.stump.feature for w in weak]],
+            thresholds=np.array([w.stump.threshold for w in weak], np.float32),
+            leaves=np.array([w.leaves for w in weak], np.float32),
+            threshold=threshold,
+        ),
+        natural=panel.rates(THRESHOLD_EPSILON),  # the effective threshold is 0
+        tuned=panel.rates(threshold),
+        baseline=baseline,
+        hit_rate_on=panel.hit_rate_on,
+        false_alarm_rate_on=panel.false_alarm_rate_on,
+        ended_by=ended_by,
+    )
+
+
+def _grow(
+    search: StumpSearch, panel: _Panel, settings: TrainingSettings, work: Work
+) -> tuple[list[WeakClassifier], str]:
+    """Add weak classifiers until the targets hold; return them and why it ended."""
+    booster = make_booster(settings.booster, settings.costs, settings.max_weak)
+    weak: list[WeakClassifier] = []
+    for one in islice(boost(search, booster), settings.max_weak):
+        weak.append(one)
+        panel.add(one)
+        rates = panel.rates(panel.tuned_threshold())
+        work.progress(len(weak), settings.max_weak, f"false-alarm rate {rates.false_alarm_rate:.3f}")
+        if rates.false_alarm_rate <= settings.false_alarm_rate:
+            return weak, "targets reached"
+        if one.perfect:
+            return weak, "every training window is classified rightly"
+    if len(weak) == settings.max_weak:
+        return weak, f"{settings.max_weak} weak classifiers, the most allowed"
+    return weak, "no further weak classifier is better than chance"
+
+
+def _baseline(search: StumpSearch, windows: StageWindows, settings: TrainingSettings, n_weak: int) -> Rates:
+    """Return what plain AdaBoost reaches with as many weak classifiers, its threshold set a posteriori."""
+    panel = _Panel(search, windows, settings)
+    for one in islice(boost(search, make_booster(BASELINE, Costs(), n_weak)), n_weak):
+        panel.add(one)
+    return panel.rates(panel.tuned_threshold())
+
+
+def _file_threshold(score: float) -> np.float32:
+    """Return the float32 threshold to write so that a window with this score passes by OpenCV's rule."""
+    threshold = np.float32(score)
+    while np.float64(threshold - THRESHOLD_EPSILON) > score:
+        threshold = np.nextafter(threshold, np.float32(-np.inf))
+    return threshold

@@ -1,0 +1,278 @@
+"""The training loop: sources, then stage after stage of mining, boosting and saving."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.cascade import Cascade
+from vjcascade.detection.scanner import evaluate_windows
+from vjcascade.errors import SettingsError
+from vjcascade.features import enumerate_features
+from vjcascade.parallel import default_threads
+from vjcascade.training.backgrounds import Backgrounds
+from vjcascade.training.checkpoint import Checkpoint
+from vjcascade.training.events import Listener, Note, StageDone, StageRecord, Work, ignore
+from vjcascade.training.mining import Mined, count_windows, mine_negatives
+from vjcascade.training.positives import Positives
+from vjcascade.training.settings import TrainingSettings
+from vjcascade.training.split import split_held_out
+from vjcascade.training.stage import StageResult, StageWindows, train_stage
+
+MIN_NEGATIVES = 20
+"""With fewer negatives a stage cannot be trained: training ends."""
+
+MIN_PHOTOS_TO_SPLIT = 10
+"""Fewer photos all serve training; nothing is held out."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """Positives and photos, split once for the whole run.
+
+    Attributes
+    ----------
+    positives, held_out_positives : ndarray of shape (n, h, w), dtype uint8
+        Windows.
+    photos, held_out_photos : Backgrounds
+        Photos without objects.
+    """
+
+    positives: NDArray[np.uint8]
+    held_out_positives: NDArray[np.uint8]
+    photos: Backgrounds
+    held_out_photos: Backgrounds
+
+    @classmethod
+    def split(cls, positives: Positives, photos: Backgrounds, settings: TrainingSettings) -> TrainingData:
+        """Hold out a part of both, by rule and seed; thin the positives if there are too many."""
+        train, held_out = split_held_out(positives.groups, fraction=settings.held_out, seed=settings.seed)
+        most = settings.max_samples // 2
+        if len(train) > most:
+            train = np.sort(np.random.default_rng(settings.seed).permutation(train)[:most])
+        train_photos, held_out_photos = split_held_out(
+            np.arange(len(photos)),
+            fraction=settings.held_out,
+            min_samples=MIN_PHOTOS_TO_SPLIT,
+            seed=settings.seed,
+        )
+        return cls(
+            positives.windows[train],
+            positives.windows[held_out],
+            photos.subset(train_photos),
+            photos.subset(held_out_photos),
+        )
+
+
+def train(
+    positives: Positives,
+    photos: Backgrounds,
+    settings: TrainingSettings,
+    checkpoint: Checkpoint,
+    *,
+    n_threads: int | None = None,
+    listener: Listener = ignore,
+) -> Cascade:
+    """Train a cascade, saving it after every stage.
+
+    Parameters
+    ----------
+    positives : Positives
+        The object, in windows.
+    photos : Backgrounds
+        Photos without it.
+    settings : TrainingSettings
+        Targets, booster, limits.
+    checkpoint : Checkpoint
+        Where stages are saved, and where a run that was interrupted goes on.
+    n_threads : int, optional
+        Threads; all processors if not given. The result does not depend on it.
+    listener : Listener
+        Gets `Note`, `Progress` and `StageDone` events.
+
+    Returns
+    -------
+    Cascade
+        With fewer stages than asked for if negatives run out or the target is met before; at least one.
+
+    Raises
+    ------
+    SettingsError
+        If not even the first stage can be trained.
+    """
+    data = TrainingData.split(positives, photos, settings)
+    run = _Run(data, settings, checkpoint, n_threads or default_threads(), listener)
+    cascade = checkpoint.cascade
+    listener(Note(_data_note(data, settings)))
+    while (end := _end_of_training(checkpoint, settings)) is None:
+        trained = run.next_stage(cascade)
+        if isinstance(trained, str):
+            if cascade.n_stages == 0:
+                raise SettingsError(f"no stage could be trained: {trained}")
+            listener(Note(f"training ended early with {cascade.n_stages} stages: {trained}"))
+            return cascade
+        cascade = trained
+    listener(Note(f"training ended with {cascade.n_stages} stages{end}"))
+    return cascade
+
+
+class _Run:
+    """What stays the same from stage to stage."""
+
+    def __init__(
+        self,
+        data: TrainingData,
+        settings: TrainingSettings,
+        checkpoint: Checkpoint,
+        n_threads: int,
+        listener: Listener,
+    ) -> None:
+        self._data = data
+        self._settings = settings
+        self._checkpoint = checkpoint
+        self._n_threads = n_threads
+        self._listener = listener
+        self._pool = enumerate_features(checkpoint.cascade.window, settings.mode)
+
+    def next_stage(self, cascade: Cascade) -> Cascade | str:
+        """Train and save the next stage; return the longer cascade, or why there can be none."""
+        began = time.perf_counter()
+        number = cascade.n_stages + 1
+        positives = self._survivors(cascade, self._data.positives)
+        held_out_positives = self._survivors(cascade, self._data.held_out_positives)
+        if len(positives) == 0:
+            return "no positive passes the stages so far"
+        mined = self._mine(
+            cascade, self._data.photos, self._settings.negatives_for(len(self._data.positives))
+        )
+        if len(mined.windows) < MIN_NEGATIVES:
+            return _why_no_negatives(cascade, mined)
+        held_out = self._mine_held_out(cascade, mined)
+        windows = StageWindows(positives, mined.windows, held_out_positives, held_out.windows)
+        result = train_stage(
+            windows,
+            self._pool,
+            self._settings,
+            Work(f"stage {number}: boosting", self._n_threads, self._listener),
+        )
+        if result is None or result.tuned.false_alarm_rate == 1:
+            return "positives and the remaining negatives cannot be told apart"
+        longer = cascade.with_stage(result.stage)
+        record = self._record(longer, windows, mined, result)
+        longer = self._checkpoint.save(longer, record)
+        self._listener(StageDone(record, self._settings.max_stages, time.perf_counter() - began))
+        if record.n_weak == 1 and record.tuned.false_alarm_rate == 0:
+            self._listener(
+                Note(
+                    f"stage {number}: one weak classifier separates everything; the negatives may be too easy: "
+                    "give photos like those that the detector will see"
+                )
+            )
+        return longer
+
+    def _survivors(self, cascade: Cascade, windows: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        passed, _ = evaluate_windows(cascade, windows, self._n_threads)
+        survivors: NDArray[np.uint8] = windows[passed == cascade.n_stages]
+        return survivors
+
+    def _mine(
+        self, cascade: Cascade, photos: Backgrounds, n_wanted: int, *, kind: str = "negatives"
+    ) -> Mined:
+        number = cascade.n_stages + 1
+        records = self._checkpoint.records
+        expected = records[-1].overall_false_alarm_rate if records else 1.0
+        self._listener(
+            Note(_forecast(number, kind, n_wanted, expected, count_windows(photos, cascade.window)))
+        )
+        return mine_negatives(
+            photos,
+            cascade,
+            n_wanted,
+            expected_pass_rate=max(expected, 1e-9),
+            max_windows=self._settings.max_windows,
+            seed=[self._settings.seed, number, kind == "negatives"],
+            work=Work(f"stage {number}: mining {kind}", self._n_threads, self._listener),
+        )
+
+    def _mine_held_out(self, cascade: Cascade, mined: Mined) -> Mined:
+        n_wanted = len(mined.windows) // 2
+        if len(self._data.held_out_photos) == 0:
+            return Mined(mined.windows[:0], 0, 0, exhausted=True)
+        return self._mine(cascade, self._data.held_out_photos, n_wanted, kind="held-out negatives")
+
+    def _record(
+        self, longer: Cascade, windows: StageWindows, mined: Mined, result: StageResult
+    ) -> StageRecord:
+        held_out = self._survivors(longer, self._data.held_out_positives)
+        n_held_out = len(self._data.held_out_positives)
+        overall_held_out = len(held_out) / n_held_out if n_held_out else None
+        training = len(self._survivors(longer, self._data.positives)) / len(self._data.positives)
+        measured = (
+            windows.held_out_negatives if result.false_alarm_rate_on == "held-out" else windows.negatives
+        )
+        use_held_out = result.hit_rate_on == "held-out" and overall_held_out is not None
+        return StageRecord(
+            stage=longer.n_stages,
+            n_weak=len(result.stage.thresholds),
+            natural=result.natural,
+            tuned=result.tuned,
+            baseline=result.baseline,
+            hit_rate_on=result.hit_rate_on,
+            false_alarm_rate_on=result.false_alarm_rate_on,
+            n_positives=len(windows.positives),
+            n_negatives=len(windows.negatives),
+            n_held_out_positives=len(windows.held_out_positives),
+            n_held_out_negatives=len(windows.held_out_negatives),
+            windows_searched=mined.n_searched,
+            overall_hit_rate=overall_held_out if use_held_out and overall_held_out is not None else training,
+            overall_false_alarm_rate=mined.pass_rate * max(result.tuned.false_alarm_rate, 1 / len(measured)),
+            overall_held_out_hit_rate=overall_held_out,
+            ended_by=result.ended_by,
+        )
+
+
+def _end_of_training(checkpoint: Checkpoint, settings: TrainingSettings) -> str | None:
+    """Tell why a run is complete, also one that is resumed; None if another stage is to be trained."""
+    reached = checkpoint.records[-1].overall_false_alarm_rate if checkpoint.records else math.inf
+    if reached <= settings.target_false_alarm_rate:
+        return (
+            f": the estimated false-alarm rate {reached:.1e} per window meets the target "
+            f"{settings.target_false_alarm_rate:.1e}"
+        )
+    return ", the most asked for" if len(checkpoint.records) >= settings.max_stages else None
+
+
+def _data_note(data: TrainingData, settings: TrainingSettings) -> str:
+    held_out = (
+        f"held out to measure with: {len(data.held_out_positives)} positives and {len(data.held_out_photos)} photos"
+        if len(data.held_out_positives) or len(data.held_out_photos)
+        else "nothing is held out, since there are too few: rates are measured on training windows"
+    )
+    n_negatives = settings.negatives_for(len(data.positives))
+    return f"training on {len(data.positives)} positives and {n_negatives} negatives a stage; {held_out}"
+
+
+def _forecast(number: int, kind: str, n_wanted: int, pass_rate: float, n_windows: int) -> str:
+    needed = n_wanted / max(pass_rate, 1e-12)
+    text = (
+        f"stage {number}: {n_wanted} {kind} need about {needed:,.0f} of {n_windows:,} windows "
+        f"(pass rate so far {pass_rate:.1e})"
+    )
+    return text if needed <= n_windows else f"{text}: fewer will be found"
+
+
+def _why_no_negatives(cascade: Cascade, mined: Mined) -> str:
+    found = (
+        "no negative window passes"
+        if not len(mined.windows)
+        else f"only {len(mined.windows)} negative windows pass"
+    )
+    looked = f"{mined.n_searched:,} windows were looked at"
+    if cascade.n_stages == 0:
+        return f"{found} the contrast floor of 10 grey levels; {looked}. Give photos with more contrast"
+    more = "all there are" if mined.exhausted else "the limit for a stage"
+    return f"{found} the stages so far; {looked}, {more}. For more stages, add background photos"
