@@ -49,15 +49,21 @@ def rng() -> np.random.Generator:
 
 
 @pytest.fixture(scope="session")
-def oracle(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, Any]]:
+def oracle_python() -> Path:
+    """Return the Python of the OpenCV 4.14 environment."""
+    python = find_oracle()
+    if python is None:
+        pytest.skip("no OpenCV 4.14 environment: set VJCASCADE_ORACLE_PYTHON or make .venv-oracle")
+    return python
+
+
+@pytest.fixture(scope="session")
+def oracle(oracle_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, Any]]:
     """Return `oracle(function_name, **arrays) -> dict of arrays`: a call into OpenCV 4.14.
 
     The functions are those of `oracles/opencv_worker.py`. Arguments may be arrays, numbers, strings
     and paths; results are arrays. Every call starts an interpreter (0.3 s): ask for much at once.
     """
-    python = find_oracle()
-    if python is None:
-        pytest.skip("no OpenCV 4.14 environment: set VJCASCADE_ORACLE_PYTHON or make .venv-oracle")
     folder = tmp_path_factory.mktemp("oracle")
 
     def call(function_name: str, **arguments: Any) -> dict[str, Any]:
@@ -65,7 +71,7 @@ def oracle(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, 
             request, answer = Path(exchange) / "request.npz", Path(exchange) / "answer.npz"
             plain = {k: str(v) if isinstance(v, Path) else v for k, v in arguments.items()}
             np.savez(request, **plain)
-            command = [python, "-I", TESTS / "oracles" / "opencv_worker.py", function_name, request, answer]
+            command = [oracle_python, "-I", TESTS / "oracles" / "opencv_worker.py", function_name, request, answer]
             run = subprocess.run(command, capture_output=True, text=True, timeout=ORACLE_TIMEOUT, check=False)
             if run.returncode != 0:
                 pytest.fail(f"oracle function {function_name} failed:\n{run.stderr}", pytrace=False)

@@ -1,4 +1,4 @@
-"""Threads: one pool per call, results in the order of the tasks whatever the number of threads."""
+"""Processors and memory of the machine; threads whose results come in the order of the tasks."""
 
 from __future__ import annotations
 
@@ -23,6 +23,20 @@ def default_threads() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def physical_memory() -> float:
+    """Return the machine's memory in bytes; infinite where it cannot be told.
+
+    Examples
+    --------
+    >>> physical_memory() > 0
+    True
+    """
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, OSError, ValueError):  # not a POSIX system
+        return float("inf")
 
 
 def ordered_map(

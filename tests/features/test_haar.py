@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from vjcascade.features import HaarMode, enumerate_features
+from vjcascade.features import HaarMode, count_features, enumerate_features
 from vjcascade.features.binning import bin_features
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.types import Size
@@ -16,6 +16,7 @@ COUNTS = {Size(24, 24): (162336, 210400, 261600), Size(20, 20): (78460, 101329, 
 @pytest.mark.parametrize("window", COUNTS)
 def test_counts_of_opencv(window):
     assert tuple(len(enumerate_features(window, mode)) for mode in HaarMode) == COUNTS[window]
+    assert tuple(count_features(window, mode) for mode in HaarMode) == COUNTS[window]
 
 
 @pytest.mark.parametrize("mode", HaarMode)
@@ -23,7 +24,7 @@ def test_counts_of_opencv(window):
 def test_order_is_that_of_opencvs_loops(window, mode):
     features = enumerate_features(window, mode)
     expected = naive.haar_features(window.width, window.height, str(mode))
-    assert len(features) == len(expected)
+    assert len(features) == len(expected) == count_features(window, mode)
     for feature, (tilted, rects) in zip(features, expected, strict=True):
         assert bool(feature["tilted"]) == tilted
         for i, (x, y, w, h, weight) in enumerate(rects):

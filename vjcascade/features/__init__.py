@@ -1,5 +1,5 @@
 """Feature pools: which features there are, their values and their bins."""
 
-from vjcascade.features.haar import HaarMode, enumerate_features
+from vjcascade.features.haar import HaarMode, count_features, enumerate_features
 
-__all__ = ["HaarMode", "enumerate_features"]
+__all__ = ["HaarMode", "count_features", "enumerate_features"]

@@ -37,6 +37,11 @@ class _Shape:
     rects: tuple[tuple[int, int, int, int, float], ...]
     tilted: bool = False
 
+    def extent(self, dx: int, dy: int) -> tuple[int, int, int]:
+        """Return how far the feature reaches to the left of its x, and its width and height in pixels."""
+        w, h = self.cells[0] * dx, self.cells[1] * dy
+        return (h, w + h, w + h) if self.tilted else (0, w, h)
+
 
 _SHAPES = (
     _Shape(HaarMode.BASIC, (2, 1), ((0, 0, 2, 1, -1), (1, 0, 1, 1, 2))),
@@ -88,26 +93,44 @@ def enumerate_features(
     >>> [len(enumerate_features(Size(24, 24), mode)) for mode in HaarMode]
     [162336, 210400, 261600]
     """
-    modes = list(HaarMode)
-    wanted = modes[: modes.index(mode) + 1]
     parts, order = [], []
-    for kind, shape in enumerate(_SHAPES):
-        if shape.mode in wanted:
-            places = np.concatenate(list(_places(shape, window)) or [np.empty((0, 4), np.int32)])
-            parts.append(_features(shape, places, balanced=balanced))
-            order.append(np.column_stack([places, np.full(len(places), kind, np.int32)]))
+    for kind, shape in enumerate(_shapes_of(mode)):
+        places = np.concatenate(list(_places(shape, window)) or [np.empty((0, 4), np.int32)])
+        parts.append(_features(shape, places, balanced=balanced))
+        order.append(np.column_stack([places, np.full(len(places), kind, np.int32)]))
     keys = np.concatenate(order)
     return np.concatenate(parts)[np.lexsort(keys.T[::-1])]
 
 
+def count_features(window: Size, mode: HaarMode = HaarMode.BASIC) -> int:
+    """Return how many features `enumerate_features` would list, without listing them.
+
+    Examples
+    --------
+    >>> from vjcascade.types import Size
+    >>> count_features(Size(24, 24)), count_features(Size(100, 100))
+    (162336, 48165000)
+    """
+    total = 0
+    for shape in _shapes_of(mode):
+        for dx in range(1, window.width + 1):
+            for dy in range(1, window.height + 1):
+                _, width, height = shape.extent(dx, dy)
+                total += max(window.width - width + 1, 0) * max(window.height - height + 1, 0)
+    return total
+
+
+def _shapes_of(mode: HaarMode) -> list[_Shape]:
+    modes = list(HaarMode)
+    return [shape for shape in _SHAPES if modes.index(shape.mode) <= modes.index(mode)]
+
+
 def _places(shape: _Shape, window: Size) -> Iterator[NDArray[np.int32]]:
     """Yield (x, y, dx, dy) of every place where a shape fits, cell size by cell size."""
-    columns, rows = shape.cells
     for dx in range(1, window.width + 1):
         for dy in range(1, window.height + 1):
-            w, h = columns * dx, rows * dy
-            left, width, height = (h, w, w + h) if shape.tilted else (0, w, h)
-            x = np.arange(left, window.width - width + 1, dtype=np.int32)
+            left, width, height = shape.extent(dx, dy)
+            x = np.arange(left, window.width - width + left + 1, dtype=np.int32)
             y = np.arange(window.height - height + 1, dtype=np.int32)
             if len(x) and len(y):
                 grid = np.stack(np.meshgrid(x, y, [dx], [dy], indexing="ij"), axis=-1)

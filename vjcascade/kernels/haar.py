@@ -92,9 +92,13 @@ def bin_edges(
     values = np.empty(len(inverse_norms), np.float32)
     for f in range(len(rows)):
         _fill_values(corners, rows[f], weights[f], inverse_norms, 0, values)
-        values.sort()
-        lowest[f] = values[min(1, len(values) - 1)]
-        span = values[max(len(values) - 2, 0)] - lowest[f]
+        low, second_low = np.float32(np.inf), np.float32(np.inf)
+        high, second_high = np.float32(-np.inf), np.float32(-np.inf)
+        for value in values:
+            second_low, low = min(second_low, max(low, value)), min(low, value)
+            second_high, high = max(second_high, min(high, value)), max(high, value)
+        lowest[f] = second_low if len(values) > 1 else low
+        span = second_high - lowest[f]
         per_unit[f] = np.float32(N_BINS) / span if span > 0 else np.float32(0)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from vjcascade.imaging import read_gray
 from vjcascade.parallel import default_threads, ordered_map
 from vjcascade.training.sources import (
     Picture,
+    Progress,
     Skipped,
     SourceReport,
     list_pictures,
@@ -24,8 +25,6 @@ from vjcascade.training.sources import (
     refuse_skipped,
 )
 from vjcascade.types import Size
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)

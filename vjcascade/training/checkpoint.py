@@ -70,6 +70,11 @@ class Checkpoint:
         overwrite : bool
             Begin anew where there is one.
 
+        Returns
+        -------
+        Checkpoint
+            Without stages, or with those of the run that is resumed.
+
         Raises
         ------
         SettingsError
@@ -83,8 +88,7 @@ class Checkpoint:
             return cls(path, Cascade(window), [], origin)
         cascade = Cascade.load(path)
         _refuse_differences(path, cascade.metadata, origin)
-        records = [_record(values) for values in cascade.metadata["stages"]]
-        return cls(path, cascade, records, origin)
+        return cls(path, cascade, _records(path, cascade), origin)
 
     @staticmethod
     def refuse_if_taken(folder: Path, *, resume: bool, overwrite: bool) -> None:
@@ -135,6 +139,17 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         else:
             flat[prefix + name] = value
     return flat
+
+
+def _records(path: Path, cascade: Cascade) -> list[StageRecord]:
+    """Return what the model says of its stages."""
+    try:
+        records = [_record(values) for values in cascade.metadata["stages"]]
+    except (KeyError, TypeError) as error:
+        raise SettingsError(f"{path} cannot be resumed: what it says of its stages is damaged ({error})") from error
+    if len(records) != cascade.n_stages:
+        raise SettingsError(f"{path} cannot be resumed: it has {cascade.n_stages} stages and tells of {len(records)}")
+    return records
 
 
 def _record(values: Mapping[str, Any]) -> StageRecord:

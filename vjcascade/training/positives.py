@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,7 @@ from vjcascade.training.crops import CONTRAST_FLOOR, clip_box, cut_window, grow_
 from vjcascade.training.sources import (
     Listing,
     Picture,
+    Progress,
     Skipped,
     SourceReport,
     list_pictures,
@@ -31,6 +32,8 @@ from vjcascade.training.sources import (
     refuse_skipped,
 )
 from vjcascade.types import Size
+
+Item = TypeVar("Item")
 
 MIN_POSITIVES = 10
 """Fewer positives are refused: nothing can be learned from them."""
@@ -90,6 +93,7 @@ def load_positives(
     min_side: int | None = None,
     n_threads: int | None = None,
     strict: bool = False,
+    progress: Progress | None = None,
 ) -> Positives:
     """Load crops of the object, and bring them to one size.
 
@@ -113,6 +117,8 @@ def load_positives(
         Threads that decode; all processors if not given. The result does not depend on it.
     strict : bool
         Raise if anything has to be skipped.
+    progress : callable, optional
+        Called as `progress(n_done, n_pictures)` after every picture.
 
     Returns
     -------
@@ -132,9 +138,8 @@ def load_positives(
         window, note = _propose(listing, min_side)
         notes.append(note)
     cut = partial(_cut_crops, window=window, min_side=min_side)
-    crops, skipped = _distinct(
-        chain.from_iterable(ordered_map(cut, listing.pictures, n_threads or default_threads()))
-    )
+    found = ordered_map(cut, listing.pictures, n_threads or default_threads())
+    crops, skipped = _distinct(chain.from_iterable(_told(found, len(listing.pictures), progress)))
 
     notes += _notes_on_sizes(crops, window)
     if len(crops) < FEW_POSITIVES:
@@ -211,6 +216,14 @@ def _sizes_of(picture: Picture) -> list[Size]:
         return [image_size(picture.path)]
     except ImageError:
         return []
+
+
+def _told(found: Iterable[Item], n_pictures: int, progress: Progress | None) -> Iterator[Item]:
+    """Pass items on, telling of the progress."""
+    for n_done, item in enumerate(found, start=1):
+        if progress is not None:
+            progress(n_done, n_pictures)
+        yield item
 
 
 def _distinct(found: Iterable[_Crop | Skipped]) -> tuple[list[_Crop], list[Skipped]]:

@@ -73,7 +73,14 @@ def train_from_sources(  # noqa: PLR0913  the door to all of training: each is a
     n_threads = n_threads or default_threads()
     folder = Path(output)
     Checkpoint.refuse_if_taken(folder, resume=resume, overwrite=overwrite)
-    crops = load_positives(Path(positives), window, min_side=min_side, n_threads=n_threads, strict=strict)
+    crops = load_positives(
+        Path(positives),
+        window,
+        min_side=min_side,
+        n_threads=n_threads,
+        strict=strict,
+        progress=lambda done, total: listener(Progress("reading positives", done, total)),
+    )
     _tell(listener, crops.report.lines())
     photos = open_backgrounds(
         Path(negatives),

@@ -82,14 +82,14 @@ class TrainingSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, low, high in (
-            ("hit_rate", 0, 1),
-            ("false_alarm_rate", 0, 1),
-            ("target_false_alarm_rate", 0, 1),
-        ):
+        for name in ("hit_rate", "false_alarm_rate", "target_false_alarm_rate"):
             value = getattr(self, name)
-            if not (low < value <= high):
+            if not 0 < value <= 1:
                 raise SettingsError(f"{_words(name)} {value} is not in (0, 1]")
+        if self.false_alarm_rate == 1:
+            raise SettingsError(
+                f"false alarm rate {self.false_alarm_rate} is not below 1: a stage must reject some"
+            )
         if not 0 <= self.held_out <= 0.5:
             raise SettingsError(f"held out {self.held_out} is not in [0, 0.5]")
         for name, least in (
@@ -166,6 +166,7 @@ def preset_settings(preset: Preset, **changes: Any) -> TrainingSettings:
     Returns
     -------
     TrainingSettings
+        With everything else as in the preset.
 
     Examples
     --------

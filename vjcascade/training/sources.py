@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, NoReturn
@@ -18,6 +18,8 @@ from vjcascade.formats.annotations.opencv_lists import Box, read_boxes_list, rea
 from vjcascade.imaging import IMAGE_SUFFIXES, read_gray
 
 Kind = Literal["positives", "negatives"]
+Progress = Callable[[int, int], None]
+"""Called as `progress(n_done, n_pictures)` after every picture."""
 
 
 class Skipped(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass
 
@@ -12,8 +11,8 @@ from numpy.typing import NDArray
 from vjcascade.cascade import Cascade
 from vjcascade.detection.scanner import evaluate_windows
 from vjcascade.errors import SettingsError
-from vjcascade.features import enumerate_features
-from vjcascade.parallel import default_threads
+from vjcascade.features import count_features, enumerate_features
+from vjcascade.parallel import default_threads, physical_memory
 from vjcascade.training.backgrounds import Backgrounds
 from vjcascade.training.checkpoint import Checkpoint
 from vjcascade.training.events import Listener, Note, StageDone, StageRecord, Work, ignore
@@ -22,9 +21,16 @@ from vjcascade.training.positives import Positives
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.split import split_held_out
 from vjcascade.training.stage import StageResult, StageWindows, train_stage
+from vjcascade.types import Size
 
 MIN_NEGATIVES = 20
 """With fewer negatives a stage cannot be trained: training ends."""
+
+BYTES_A_FEATURE = 160
+"""What a feature takes besides its bins: rectangles, corners, and copies of them while the pool is made."""
+
+USABLE_MEMORY = 0.8
+"""Share of the machine's memory that the features may take."""
 
 MIN_PHOTOS_TO_SPLIT = 10
 """Fewer photos all serve training; nothing is held out."""
@@ -105,10 +111,11 @@ def train(
         If not even the first stage can be trained.
     """
     data = TrainingData.split(positives, photos, settings)
+    _refuse_too_much(checkpoint.cascade.window, data, settings)
     run = _Run(data, settings, checkpoint, n_threads or default_threads(), listener)
     cascade = checkpoint.cascade
     listener(Note(_data_note(data, settings)))
-    while (end := _end_of_training(checkpoint, settings)) is None:
+    while not (finished := _why_finished(checkpoint, settings)):
         trained = run.next_stage(cascade)
         if isinstance(trained, str):
             if cascade.n_stages == 0:
@@ -116,7 +123,7 @@ def train(
             listener(Note(f"training ended early with {cascade.n_stages} stages: {trained}"))
             return cascade
         cascade = trained
-    listener(Note(f"training ended with {cascade.n_stages} stages{end}"))
+    listener(Note(f"training ended with {cascade.n_stages} stages: {finished}"))
     return cascade
 
 
@@ -235,15 +242,27 @@ class _Run:
         )
 
 
-def _end_of_training(checkpoint: Checkpoint, settings: TrainingSettings) -> str | None:
-    """Tell why a run is complete, also one that is resumed; None if another stage is to be trained."""
-    reached = checkpoint.records[-1].overall_false_alarm_rate if checkpoint.records else math.inf
-    if reached <= settings.target_false_alarm_rate:
-        return (
-            f": the estimated false-alarm rate {reached:.1e} per window meets the target "
-            f"{settings.target_false_alarm_rate:.1e}"
+def _why_finished(checkpoint: Checkpoint, settings: TrainingSettings) -> str:
+    """Return why there is nothing more to train, or nothing."""
+    if checkpoint.records:
+        reached = checkpoint.records[-1].overall_false_alarm_rate
+        if reached <= settings.target_false_alarm_rate:
+            target = settings.target_false_alarm_rate
+            return f"the estimated false-alarm rate {reached:.1e} per window meets the target {target:.1e}"
+    return "the most asked for" if checkpoint.cascade.n_stages >= settings.max_stages else ""
+
+
+def _refuse_too_much(window: Size, data: TrainingData, settings: TrainingSettings) -> None:
+    """Raise `SettingsError` if a stage needs more memory than the machine has."""
+    n_features = count_features(window, settings.mode)
+    n_windows = len(data.positives) + settings.negatives_for(len(data.positives))
+    needed = n_features * (n_windows + BYTES_A_FEATURE)
+    if needed > USABLE_MEMORY * physical_memory():
+        raise SettingsError(
+            f"a {window} window has {n_features:,} {settings.mode} features; with {n_windows:,} windows a stage they "
+            f"need {needed / 2**30:.1f} GiB, but this machine has {physical_memory() / 2**30:.1f}. "
+            "Take a smaller window (24x24 is usual) or fewer windows (--max-samples)"
         )
-    return ", the most asked for" if len(checkpoint.records) >= settings.max_stages else None
 
 
 def _data_note(data: TrainingData, settings: TrainingSettings) -> str:

@@ -1,0 +1,97 @@
+"""Every command and snippet of the README works, and says what the project's own files say."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+import skimage
+
+from vjcascade.imaging import read_image, write_image
+
+PROJECT = Path(__file__).parents[1]
+README = (PROJECT / "README.md").read_text(encoding="utf-8")
+PICTURES = Path(skimage.__file__).parent / "data"
+
+
+def code_blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with what the README talks of: crops, photos (few and plain: training ends early), a picture."""
+    folder = tmp_path_factory.mktemp("readme")
+    for name in ("crops", "photos"):
+        (folder / name).mkdir()
+    faces = np.load(PICTURES / "lfw_subset.npy")[:60]
+    for i, face in enumerate(faces):
+        write_image(folder / "crops" / f"{i}.png", np.round(face * 255).astype(np.uint8))
+    for i, name in enumerate(("brick", "grass", "gravel") * 4):
+        photo = read_image(PICTURES / f"{name}.png")
+        write_image(folder / "photos" / f"{i}.png", photo[40 * i : 40 * i + 60, :80])
+    write_image(folder / "picture.png", read_image(PICTURES / "astronaut.png"))
+    return folder
+
+
+def run(command: list[str], folder: Path) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT), "PYTHONWARNINGS": ""}
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def test_commands_run(folder):
+    lines = [
+        line for block in code_blocks("sh") for line in block.splitlines() if line.startswith("vjcascade ")
+    ]
+    assert len(lines) >= 4
+    for line in lines:
+        run([sys.executable, "-m", *line.split()], folder)
+    assert (folder / "model" / "cascade.xml").exists()
+    assert len((folder / "found.jsonl").read_text().splitlines()) == 12
+    assert list((folder / "drawn").iterdir())
+
+
+def test_snippets_run(folder):
+    if not (folder / "model" / "cascade.xml").exists():
+        pytest.skip("the commands before did not make a model")
+    for block in code_blocks("python"):
+        if "import cv2" in block:
+            continue
+        (folder / "snippet.py").write_text(block)
+        assert run([sys.executable, "snippet.py"], folder)
+
+
+@pytest.mark.oracle
+def test_snippet_for_opencv_runs(folder, oracle_python):
+    block = next(block for block in code_blocks("python") if "import cv2" in block)
+    (folder / "snippet.py").write_text(block + "assert len(boxes) >= 0\n")
+    run([str(oracle_python), "snippet.py"], folder)
+
+
+def test_dependencies_are_those_of_the_project():
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    wanted = {re.split(r"[<>=]", name)[0] for name in project["dependencies"]} - {"opencv-python"}
+    line = next(line for line in README.splitlines() if "--no-deps ." in line)
+    assert set(line.split("pip install ")[-1].split()) - {"opencv-python-headless"} == wanted
+
+
+def test_programs_are_installed_as_the_readme_names_them():
+    scripts = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["scripts"]
+    assert set(scripts) == {"vjcascade", "train-cascade"}
+    assert all(f"`{name}`" in README or f"{name} " in README for name in scripts)
+
+
+def test_first_screen_has_a_picture_and_both_commands():
+    first = README.split("\n## ")[0]
+    pictures = re.findall(r"!\[.+\]\((.+)\)", first)
+    assert pictures
+    assert all((PROJECT / picture).exists() for picture in pictures)
+    assert sum(line.startswith("python3 -m venv .venv && ") for line in first.splitlines()) == 2

@@ -1,0 +1,51 @@
+"""The developers' programs run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import builders
+import numpy as np
+import pytest
+
+from vjcascade import Size
+from vjcascade.imaging import write_image
+
+TOOLS = Path(__file__).parents[2] / "tools"
+
+
+def run(name: str, *arguments: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(TOOLS.parent), "PYTHONWARNINGS": ""}
+    command = [sys.executable, str(TOOLS / name), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_training_benchmark():
+    out = run("bench_training.py", "--samples", "60", "--window", "8x8", "--rounds", "1", "--threads", "1")
+    assert "2,056 features x 60 windows" in out
+    assert "one round:" in out
+
+
+@pytest.mark.parametrize("name", ["build_face_model.py", "face_scenes.py"])
+def test_programs_explain_themselves(name):
+    assert "usage:" in run(name, "--help")
+
+
+def test_scenes_are_measured(tmp_path, monkeypatch, rng):
+    monkeypatch.syspath_prepend(str(TOOLS))
+    import face_scenes
+
+    write_image(tmp_path / "scene.png", rng.integers(0, 256, (24, 24), np.uint8))
+    scene = {"file": "scene.png", "subset": "A", "faces": [{"box": [0, 0, 24, 24]}]}
+    (tmp_path / "boxes.json").write_text(json.dumps([scene]))
+    monkeypatch.setattr(face_scenes, "NEIGHBORS", (0,))
+    figures = face_scenes.measure_set(builders.accept_all(Size(24, 24)), tmp_path)
+    assert (figures.n_scenes, figures.n_faces, figures.by_neighbors) == (1, 1, {0: (1.0, 0)})
+    assert figures.recall_at[5] == 1.0
+    assert "1.000 / 0" in face_scenes.table(face_scenes.Figures([figures], 100, 1))
