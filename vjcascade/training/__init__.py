@@ -1,6 +1,5 @@
 """Training: sources, settings, the loop over stages, mining, checkpoints."""
 
-from vjcascade.training.run import train_from_sources
-from vjcascade.training.settings import Preset, TrainingSettings, preset_settings
+import lazy_loader
 
-__all__ = ["Preset", "TrainingSettings", "preset_settings", "train_from_sources"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -6,6 +6,7 @@ what each stage reached; everything else (the positives that are left, the next 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,7 @@ class Checkpoint:
             If there is a model and neither `resume` nor `overwrite` is set, or if it was trained with other
             settings or data; every difference is named with both values. The model is left as it is.
         """
-        cls.refuse_if_taken(folder, resume=resume, overwrite=overwrite)
+        cls.check_folder(folder, resume=resume, overwrite=overwrite)
         path = folder / MODEL_NAME
         origin = {"window": str(window), "settings": settings.as_dict(), "data": dict(data)}
         if not path.exists() or overwrite:
@@ -91,10 +92,14 @@ class Checkpoint:
         return cls(path, cascade, _records(path, cascade), origin)
 
     @staticmethod
-    def refuse_if_taken(folder: Path, *, resume: bool, overwrite: bool) -> None:
-        """Raise `SettingsError` if the folder holds a model and what to do with it is not said, or said twice."""
+    def check_folder(folder: Path, *, resume: bool, overwrite: bool) -> None:
+        """Raise `SettingsError` if the folder cannot be written, or what to do with the model in it is unclear."""
         if resume and overwrite:
             raise SettingsError("--resume and --overwrite contradict each other: give one of them")
+        nearest = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+        if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+            why = "may not be written to" if nearest.is_dir() else "is a file"
+            raise SettingsError(f"{folder} cannot be the output folder: {nearest} {why}")
         if (folder / MODEL_NAME).exists() and not (resume or overwrite):
             raise SettingsError(
                 f"{folder} already holds a model, {MODEL_NAME}: use --resume to go on with it, --overwrite to "
@@ -146,9 +151,13 @@ def _records(path: Path, cascade: Cascade) -> list[StageRecord]:
     try:
         records = [_record(values) for values in cascade.metadata["stages"]]
     except (KeyError, TypeError) as error:
-        raise SettingsError(f"{path} cannot be resumed: what it says of its stages is damaged ({error})") from error
+        raise SettingsError(
+            f"{path} cannot be resumed: what it says of its stages is damaged ({error})"
+        ) from error
     if len(records) != cascade.n_stages:
-        raise SettingsError(f"{path} cannot be resumed: it has {cascade.n_stages} stages and tells of {len(records)}")
+        raise SettingsError(
+            f"{path} cannot be resumed: it has {cascade.n_stages} stages and tells of {len(records)}"
+        )
     return records
 
 

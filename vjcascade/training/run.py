@@ -72,7 +72,7 @@ def train_from_sources(  # noqa: PLR0913  the door to all of training: each is a
     settings = settings or TrainingSettings()
     n_threads = n_threads or default_threads()
     folder = Path(output)
-    Checkpoint.refuse_if_taken(folder, resume=resume, overwrite=overwrite)
+    Checkpoint.check_folder(folder, resume=resume, overwrite=overwrite)
     crops = load_positives(
         Path(positives),
         window,

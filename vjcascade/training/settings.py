@@ -29,7 +29,7 @@ class TrainingSettings:
     booster : str
         Name in the registry.
     cost_ratio : float
-        C_P / C_N: what a missed positive costs in false alarms, > 0.
+        What a missed positive costs, in false alarms (C_P / C_N), > 0.
     mode : HaarMode
         Kinds of Haar features in the pool.
     hit_rate : float

@@ -20,6 +20,9 @@ from vjcascade.training.settings import TrainingSettings
 BASELINE = "adaboost"
 """The booster that every stage is compared with, its threshold set a posteriori."""
 
+NATURAL_THRESHOLD = THRESHOLD_EPSILON
+"""As written to files; the effective threshold is 0, the sign of the ensemble's score."""
+
 FALSE_ALARMS_EXPECTED = 10
 """A false-alarm rate counts as measured where the target would leave at least so many false alarms."""
 
@@ -100,8 +103,13 @@ class _Panel:
         self._held_out.add(self._pool, weak)
 
     def tuned_threshold(self) -> np.float32:
-        """Return the highest threshold, as written to files, that keeps the hit rate."""
-        return _file_threshold(hit_rate_threshold(self._positives(), self._hit_rate))
+        """Return the highest threshold, as written to files, that keeps the hit rate.
+
+        Training positives score better than new ones will: tuned on them, it may fall below the natural
+        threshold but not rise above it.
+        """
+        tuned = _file_threshold(hit_rate_threshold(self._positives(), self._hit_rate))
+        return tuned if self.hit_rate_on == "held-out" else min(tuned, NATURAL_THRESHOLD)
 
     def rates(self, threshold: np.float32) -> Rates:
         """Return the rates at a threshold as written to files."""
@@ -158,7 +166,7 @@ def train_stage(
             leaves=np.array([w.leaves for w in weak], np.float32),
             threshold=threshold,
         ),
-        natural=panel.rates(THRESHOLD_EPSILON),  # the effective threshold is 0
+        natural=panel.rates(NATURAL_THRESHOLD),
         tuned=panel.rates(threshold),
         baseline=baseline,
         hit_rate_on=panel.hit_rate_on,

@@ -143,6 +143,7 @@ class _Run:
         self._checkpoint = checkpoint
         self._n_threads = n_threads
         self._listener = listener
+        self._n_windows = count_windows(data.photos, checkpoint.cascade.window)
         self._pool = enumerate_features(checkpoint.cascade.window, settings.mode)
 
     def next_stage(self, cascade: Cascade) -> Cascade | str:
@@ -153,9 +154,9 @@ class _Run:
         held_out_positives = self._survivors(cascade, self._data.held_out_positives)
         if len(positives) == 0:
             return "no positive passes the stages so far"
-        mined = self._mine(
-            cascade, self._data.photos, self._settings.negatives_for(len(self._data.positives))
-        )
+        n_wanted = self._settings.negatives_for(len(self._data.positives))
+        self._listener(Note(self._forecast(number, n_wanted)))
+        mined = self._mine(cascade, self._data.photos, n_wanted)
         if len(mined.windows) < MIN_NEGATIVES:
             return _why_no_negatives(cascade, mined)
         held_out = self._mine_held_out(cascade, mined)
@@ -186,20 +187,30 @@ class _Run:
         survivors: NDArray[np.uint8] = windows[passed == cascade.n_stages]
         return survivors
 
+    def _expected_pass_rate(self) -> float:
+        """Return the share of windows that should pass the stages so far."""
+        records = self._checkpoint.records
+        return max(records[-1].overall_false_alarm_rate, 1e-12) if records else 1.0
+
+    def _forecast(self, number: int, n_wanted: int) -> str:
+        """Say how many windows have to be searched for the stage's negatives, and whether there are so many."""
+        pass_rate = self._expected_pass_rate()
+        needed, n_windows = n_wanted / pass_rate, min(self._n_windows, self._settings.max_windows)
+        text = (
+            f"stage {number}: {n_wanted} negatives need about {needed:,.0f} of {n_windows:,} windows "
+            f"(pass rate so far {pass_rate:.1e})"
+        )
+        return text if needed <= n_windows else f"{text}: fewer will be found"
+
     def _mine(
         self, cascade: Cascade, photos: Backgrounds, n_wanted: int, *, kind: str = "negatives"
     ) -> Mined:
         number = cascade.n_stages + 1
-        records = self._checkpoint.records
-        expected = records[-1].overall_false_alarm_rate if records else 1.0
-        self._listener(
-            Note(_forecast(number, kind, n_wanted, expected, count_windows(photos, cascade.window)))
-        )
         return mine_negatives(
             photos,
             cascade,
             n_wanted,
-            expected_pass_rate=max(expected, 1e-9),
+            expected_pass_rate=self._expected_pass_rate(),
             max_windows=self._settings.max_windows,
             seed=[self._settings.seed, number, kind == "negatives"],
             work=Work(f"stage {number}: mining {kind}", self._n_threads, self._listener),
@@ -214,14 +225,13 @@ class _Run:
     def _record(
         self, longer: Cascade, windows: StageWindows, mined: Mined, result: StageResult
     ) -> StageRecord:
-        held_out = self._survivors(longer, self._data.held_out_positives)
-        n_held_out = len(self._data.held_out_positives)
-        overall_held_out = len(held_out) / n_held_out if n_held_out else None
         training = len(self._survivors(longer, self._data.positives)) / len(self._data.positives)
-        measured = (
-            windows.held_out_negatives if result.false_alarm_rate_on == "held-out" else windows.negatives
+        n_held_out = len(self._data.held_out_positives)
+        held_out = (
+            len(self._survivors(longer, self._data.held_out_positives)) / n_held_out if n_held_out else None
         )
-        use_held_out = result.hit_rate_on == "held-out" and overall_held_out is not None
+        on_held_out = result.false_alarm_rate_on == "held-out"
+        n_measured = len(windows.held_out_negatives if on_held_out else windows.negatives)
         return StageRecord(
             stage=longer.n_stages,
             n_weak=len(result.stage.thresholds),
@@ -235,9 +245,9 @@ class _Run:
             n_held_out_positives=len(windows.held_out_positives),
             n_held_out_negatives=len(windows.held_out_negatives),
             windows_searched=mined.n_searched,
-            overall_hit_rate=overall_held_out if use_held_out and overall_held_out is not None else training,
-            overall_false_alarm_rate=mined.pass_rate * max(result.tuned.false_alarm_rate, 1 / len(measured)),
-            overall_held_out_hit_rate=overall_held_out,
+            overall_hit_rate=training if result.hit_rate_on == "training" or held_out is None else held_out,
+            overall_false_alarm_rate=mined.pass_rate * max(result.tuned.false_alarm_rate, 1 / n_measured),
+            overall_held_out_hit_rate=held_out,
             ended_by=result.ended_by,
         )
 
@@ -266,22 +276,12 @@ def _refuse_too_much(window: Size, data: TrainingData, settings: TrainingSetting
 
 
 def _data_note(data: TrainingData, settings: TrainingSettings) -> str:
-    held_out = (
-        f"held out to measure with: {len(data.held_out_positives)} positives and {len(data.held_out_photos)} photos"
-        if len(data.held_out_positives) or len(data.held_out_photos)
-        else "nothing is held out, since there are too few: rates are measured on training windows"
-    )
+    n_positives, n_photos = len(data.held_out_positives), len(data.held_out_photos)
+    held_out = f"held out to measure with: {n_positives} positives and {n_photos} photos"
+    if n_positives == 0:
+        held_out += "; hit rates are measured on training windows"
     n_negatives = settings.negatives_for(len(data.positives))
     return f"training on {len(data.positives)} positives and {n_negatives} negatives a stage; {held_out}"
-
-
-def _forecast(number: int, kind: str, n_wanted: int, pass_rate: float, n_windows: int) -> str:
-    needed = n_wanted / max(pass_rate, 1e-12)
-    text = (
-        f"stage {number}: {n_wanted} {kind} need about {needed:,.0f} of {n_windows:,} windows "
-        f"(pass rate so far {pass_rate:.1e})"
-    )
-    return text if needed <= n_windows else f"{text}: fewer will be found"
 
 
 def _why_no_negatives(cascade: Cascade, mined: Mined) -> str:

@@ -1,0 +1,204 @@
+"""``vjcascade detect``: inputs, formats, drawings, and what goes wrong."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import builders
+import numpy as np
+import pytest
+from easy_pictures import contents, save
+
+from vjcascade import Size, read_image
+from vjcascade.imaging import write_image
+from vjcascade.video import VideoSink, read_frames
+
+RAW = ("--min-neighbors", "0", "--scale-factor", "10")
+
+
+@pytest.fixture
+def texture(rng):
+    """Return a picture in which an accept-all cascade accepts exactly one window."""
+    return builders.smooth_noise(rng, 24, 24)
+
+
+@pytest.fixture
+def picture(tmp_path, texture):
+    path = tmp_path / "a.png"
+    write_image(path, texture)
+    return path
+
+
+@pytest.fixture
+def blinking_video(tmp_path, rng):
+    """Return a video of 5 frames, of which the second and the fourth are blank."""
+    path = tmp_path / "clip.avi"
+    frames = [np.dstack([builders.smooth_noise(rng, 48, 64)] * 3) for _ in range(5)]
+    frames[1][:] = frames[3][:] = 128
+    with VideoSink(path, 10, Size(64, 48)) as sink:
+        for frame in frames:
+            sink.write(frame)
+    return path
+
+
+def test_text(run, accept_all, picture):
+    ran = run("detect", accept_all, picture, *RAW)
+    assert ran.code == 0
+    assert ran.out == f"{picture}: 1 detection: 0 0 24 24 (score 0.50, 1 neighbors)\n"
+    assert ran.err == "searched: 1; detections: 1\n"
+
+
+def test_json_lines(run, accept_all, picture):
+    ran = run("detect", accept_all, picture, picture, *RAW, "--format", "jsonl")
+    records = [json.loads(line) for line in ran.out.splitlines()]
+    box = {"x": 0, "y": 0, "w": 24, "h": 24, "score": pytest.approx(0.5, abs=1e-4), "neighbors": 1}
+    assert records == [{"file": str(picture), "width": 24, "height": 24, "detections": [box]}] * 2
+
+
+def test_csv(run, accept_all, picture, tmp_path):
+    table = tmp_path / "found.csv"
+    ran = run("detect", accept_all, picture, *RAW, "--format", "csv", "-o", table)
+    assert (ran.code, ran.out) == (0, "")
+    (row,) = csv.DictReader(io.StringIO(table.read_text()))
+    assert (row["file"], row["frame"], row["x"], row["w"], row["neighbors"]) == (
+        str(picture),
+        "",
+        "0",
+        "24",
+        "1",
+    )
+
+
+def test_video_with_blank_frames(run, accept_all, blinking_video):
+    ran = run("detect", accept_all, blinking_video, "--format", "jsonl", "--min-neighbors", "0")
+    assert ran.code == 0
+    records = [json.loads(line) for line in ran.out.splitlines()]
+    assert [record["frame"] for record in records] == [0, 1, 2, 3, 4]
+    assert [record["seconds"] for record in records] == pytest.approx([0, 0.1, 0.2, 0.3, 0.4], abs=0.02)
+    assert [bool(record["detections"]) for record in records] == [True, False, True, False, True]
+
+
+def test_folders_are_searched_sorted_without_hidden_files(run, accept_all, texture, tmp_path):
+    folder = tmp_path / "pictures"
+    for name in ("b.png", "sub/c.png", "a.png", ".hidden.png", ".cache/d.png"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        write_image(folder / name, texture)
+    (folder / "notes.txt").write_text("no picture")
+    ran = run("detect", accept_all, folder, *RAW)
+    names = [line.split(": ")[0] for line in ran.out.splitlines()]
+    assert names == [str(folder / name) for name in ("a.png", "b.png", "sub/c.png")]
+
+
+def test_unreadable_pictures_are_named_and_the_others_searched(run, accept_all, texture, tmp_path):
+    folder = tmp_path / "pictures"
+    save(folder, [texture, texture])
+    (folder / "broken.png").write_text("no picture")
+    ran = run("detect", accept_all, folder, tmp_path / "missing.png", *RAW)
+    assert ran.code == 2
+    assert ran.out.count("1 detection:") == 2
+    assert "broken.png: this is no picture" in ran.err
+    assert "missing.png: cannot be opened" in ran.err
+    assert "could not be read: 2 of 4" in ran.err
+
+
+def test_drawings_of_one_name_do_not_meet(run, accept_all, texture, tmp_path):
+    for name in ("one/x.png", "two/x.jpg", "two/X.bmp"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        write_image(tmp_path / name, texture)
+    ran = run("detect", accept_all, tmp_path / "one", tmp_path / "two", *RAW, "--draw", tmp_path / "drawn")
+    assert ran.code == 0
+    drawn = contents(tmp_path / "drawn")
+    assert {str(path).casefold() for path in drawn} == {"x.png", "x-2.png", "x-3.png"}
+    assert (read_image(tmp_path / "drawn" / "x.png")[0, 0] == (0, 255, 0)).all()
+
+
+def test_drawing_never_overwrites_an_input(run, accept_all, texture, tmp_path):
+    save(tmp_path / "one", [texture])
+    save(tmp_path / "two", [texture])
+    before = contents(tmp_path)
+    ran = run("detect", accept_all, tmp_path / "one", tmp_path / "two", "--draw", tmp_path / "two")
+    assert ran.code == 2
+    assert "would overwrite the picture" in ran.err
+    assert contents(tmp_path) == before
+
+
+def test_drawings_inside_the_folder_are_not_searched_again(run, accept_all, texture, tmp_path):
+    folder = tmp_path / "pictures"
+    save(folder, [texture])
+    for _ in range(2):
+        ran = run("detect", accept_all, folder, "--draw", folder / "drawn")
+        assert (ran.code, len(ran.out.splitlines())) == (0, 1)
+
+
+def test_drawn_video(run, accept_all, blinking_video, tmp_path):
+    ran = run("detect", accept_all, blinking_video, "--min-neighbors", "0", "--draw", tmp_path / "drawn")
+    assert ran.code == 0
+    frames = list(read_frames(tmp_path / "drawn" / "clip.mp4"))
+    assert len(frames) == 5
+    assert frames[1].seconds == pytest.approx(0.1, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ((), "give pictures, folders or videos"),
+        (("a.png", "--camera", "0"), "give pictures, folders or videos"),
+        (("a.png", "--scale-factor", "1"), "scale factor 1.0"),
+        (("a.png", "--scale-factor", "nan"), "scale factor nan"),
+        (("a.png", "--min-neighbors", "-1"), "-1"),
+        (("a.png", "--min-size", "big"), "'big'"),
+        (("a.png", "-o", "result.png"), "--draw"),
+        (("a.png", "-o", "nowhere/result.txt"), "no folder"),
+        (("empty",), "there is no picture in this folder"),
+        (("a.png", "\u2013draw", "out"), "long dash"),
+        (("a.png", "--show"), "screen"),
+    ],
+)
+def test_wrong_command_lines(run, accept_all, picture, monkeypatch, options, reason):
+    monkeypatch.chdir(picture.parent)
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    (picture.parent / "empty").mkdir()
+    before = contents(picture.parent)
+    ran = run("detect", accept_all, *options)
+    assert (ran.code, ran.out) == (2, "")
+    assert reason in ran.err
+    assert contents(picture.parent) == before
+
+
+def test_a_camera_ends_with_ctrl_c(run, accept_all, texture, tmp_path, monkeypatch):
+    from vjcascade.cli import inputs
+    from vjcascade.video import Frame
+
+    def frames(index):
+        yield Frame(index, 0.0, np.dstack([texture] * 3))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(inputs, "camera_frames", frames)
+    ran = run("detect", accept_all, "--camera", "0", *RAW, "--draw", tmp_path / "drawn")
+    assert ran.code == 0
+    assert ran.out.startswith("camera 0 frame 0 (0.00 s): 1 detection")
+    assert len(list(read_frames(tmp_path / "drawn" / "camera-0.mp4"))) == 1
+
+
+def test_a_reader_that_has_had_enough(accept_all, picture):
+    words = [sys.executable, "-m", "vjcascade", "detect", accept_all, *[picture] * 3000]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline().startswith(str(picture))
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 141
+
+
+def test_names_that_a_terminal_cannot_show(accept_all, texture, tmp_path):
+    path = tmp_path / "Stra\u00dfe \u732b.png"
+    write_image(path, texture)
+    words = [sys.executable, "-m", "vjcascade", "detect", accept_all, path, tmp_path / "\u732b.png"]
+    environment = {"PYTHONIOENCODING": "ascii", "PYTHONPATH": ":".join(sys.path), "LC_ALL": "C"}
+    ran = subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
+    assert ran.returncode == 2
+    assert "Traceback" not in ran.stderr
+    assert "\\xdf" in ran.stdout
+    assert "\\u732b.png: cannot be opened" in ran.stderr

@@ -1,0 +1,62 @@
+"""``vjcascade inspect``, and model files that are none."""
+
+import builders
+import numpy as np
+import pytest
+from easy_pictures import soft_noise
+
+from vjcascade.imaging import write_image
+
+
+def test_a_model_without_a_record(run, accept_all):
+    ran = run("inspect", accept_all)
+    assert ran.code == 0
+    assert "window: 24x24" in ran.out
+    assert "weak classifiers: 1 stumps; in each stage: 1" in ran.out
+    assert "how it was trained: not recorded" in ran.out
+
+
+def test_trees(run, rng, tmp_path):
+    builders.random_cascade(rng, tree_share=1, tilted_share=0.5).save(tmp_path / "trees.xml")
+    assert "trees with" in run("inspect", tmp_path / "trees.xml").out
+
+
+def test_a_trained_model(run, easy):
+    options = ("--window", "24x24", "--stages", "1", "--negatives", "60")
+    assert run("train", easy / "pos", easy / "neg", "-o", easy / "out", *options).code == 0
+    ran = run("inspect", easy / "out" / "cascade.xml")
+    assert "  positives: 60" in ran.out
+    assert "  booster: cost-generalized" in ran.out
+    assert "stage weak" in ran.out
+    assert "false alarms: about one in" in ran.out
+
+
+def broken_models(folder, good):
+    (folder / "page.xml").write_text("<!DOCTYPE html><html><body>404</body></html>")
+    (folder / "nothing.xml").touch()
+    (folder / "cut.xml").write_bytes(good.read_bytes()[:600])
+    (folder / "plain.xml").write_text("just some words")
+    write_image(folder / "picture.jpg", soft_noise(np.random.default_rng(1)))
+    (folder / "picture.jpg").rename(folder / "picture.xml")
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("page.xml", "web page"),
+        ("nothing.xml", "empty"),
+        ("cut.xml", "cut off|not well-formed"),
+        ("plain.xml", "not a cascade|no cascade"),
+        ("picture.xml", "not a cascade|no cascade"),
+        ("nowhere.xml", "no such file"),
+        ("accept-al.xml", "did you mean accept-all.xml"),
+    ],
+)
+@pytest.mark.parametrize("command", ["inspect", "detect"])
+def test_broken_models(run, accept_all, name, reason, command):
+    folder = accept_all.parent
+    broken_models(folder, accept_all)
+    ran = run(command, folder / name, *([folder / "picture.png"] if command == "detect" else []))
+    assert (ran.code, ran.out) == (2, "")
+    assert any(words in ran.err for words in reason.split("|"))
+    assert str(folder / name) in ran.err

@@ -1,0 +1,220 @@
+"""``vjcascade train`` as its users run it, and the cases of junk, lists, small and exhausted negatives."""
+
+import re
+import time
+from itertools import pairwise
+
+import builders
+import numpy as np
+import pytest
+from easy_pictures import contents, easy_positive, save, soft_noise
+from PIL import Image
+
+from vjcascade import Cascade
+from vjcascade.cli.train import Settings
+from vjcascade.training import TrainingSettings
+
+BRIEF = ("--window", "24x24", "--stages", "1", "--negatives", "60", "--no-baseline")
+
+
+def train(run, folder, *options, negatives="neg"):
+    return run("train", folder / "pos", folder / negatives, "--output", folder / "out", *options)
+
+
+def test_every_setting_is_an_option(run):
+    assert set(Settings.__annotations__) == set(TrainingSettings.__dataclass_fields__)
+    page = run("train", "--help").out
+    for name in TrainingSettings.__dataclass_fields__:
+        option = {"max_stages": "stages", "n_negatives": "negatives"}.get(name, name.replace("_", "-"))
+        assert f"--{option}" in page
+
+
+def test_the_log_explains_itself(run, easy):
+    ran = train(run, easy, "--window", "24x24", "--stages", "2", "--negatives", "100", "--hit-rate", "0.9")
+    assert (ran.code, ran.err) == (0, "")
+    assert "positives: found 60 image files" in ran.out
+    assert "negatives: found 20 image files" in ran.out
+    lines = ran.out.splitlines()
+    header = next(i for i, line in enumerate(lines) if line.startswith("stage weak"))
+    assert re.match(r" +1 +\d+ +-?[\d.]+ +[\d.]+%\*", lines[header + 1])
+    assert sum(line.startswith("stage weak") for line in lines) == 1
+    assert max(map(len, lines[header - 10 : header + 2])) <= 120
+    assert "held out" in lines[-2]
+    assert f"vjcascade detect {easy / 'out' / 'cascade.xml'} PICTURE" in lines[-1]
+    assert Cascade.load(easy / "out" / "cascade.xml").metadata["settings"]["hit_rate"] == 0.9
+
+
+def test_what_is_not_given_is_the_presets(run, easy):
+    assert train(run, easy, *BRIEF, "--preset", "quick", "--seed", "3").code == 0
+    settings = Cascade.load(easy / "out" / "cascade.xml").metadata["settings"]
+    assert (settings["max_weak"], settings["max_stages"], settings["seed"]) == (40, 1, 3)
+    assert settings["baseline"] is False
+
+
+def test_junk_in_the_folder(run, easy, rng):
+    pos = easy / "pos"
+    (pos / "Thumbs.db").write_bytes(rng.bytes(500))
+    (pos / ".DS_Store").write_bytes(rng.bytes(500))
+    (pos / "notes.txt").write_text("good ones")
+    (pos / "empty.jpg").touch()
+    (pos / "fake.png").write_text("text inside")
+    alpha = np.where(np.arange(24) < 12, 255, 0) + np.zeros((24, 1))
+    pixels = np.dstack([np.full((24, 24), 200), alpha]).astype(np.uint8)
+    Image.fromarray(pixels).save(pos / "cut.PNG", "PNG")
+    ran = train(run, easy, *BRIEF)
+    assert ran.code == 0
+    assert "found 63 image files" in ran.out
+    assert "used 61, skipped 2" in ran.out
+    assert [line.split(":")[0] for line in ran.out.splitlines() if line.startswith("  skipped")] == [
+        "  skipped empty.jpg",
+        "  skipped fake.png",
+    ]
+    assert not any(name in ran.out + ran.err for name in ("Thumbs", "DS_Store", "notes"))
+
+    (easy / "out" / "cascade.xml").unlink()
+    strict = train(run, easy, *BRIEF, "--strict")
+    assert strict.code == 2
+    assert "empty.jpg" in strict.err
+    assert "fake.png" in strict.err
+    assert not (easy / "out" / "cascade.xml").exists()
+
+
+def test_windows_list_file(run, easy):
+    for name, number in zip("abcd", range(4), strict=True):
+        (easy / "neg" / f"{number:03}.png").rename(easy / "neg" / f"{name}.png")
+    lines = ["neg/a.png", "", "neg/b.png   ", "# comment", "neg/c.png", "neg/missing.png", "neg/d.png"]
+    (easy / "bg.txt").write_bytes("\r\n".join(lines).encode())
+    ran = train(run, easy, *BRIEF, negatives="bg.txt")
+    assert ran.code == 0
+    assert "negatives: found 5 image files" in ran.out
+    assert "used 4, skipped 1" in ran.out
+    assert re.search(r"bg\.txt:6: .*missing\.png", ran.out)
+
+
+def test_negatives_too_small(run, easy, rng):
+    save(easy / "small", [soft_noise(rng, 16) for _ in range(20)])
+    start = time.monotonic()
+    ran = train(run, easy, *BRIEF, negatives="small")
+    assert time.monotonic() - start < 5
+    assert ran.code == 2
+    assert "20 of 20 negatives are smaller than the 24x24 window" in ran.err
+    assert "000.png" in ran.err
+    assert not (easy / "out").exists()
+
+    Image.fromarray(soft_noise(rng, 64)).save(easy / "small" / "big.png")
+    ran = train(run, easy, *BRIEF, negatives="small")
+    assert ran.code == 0
+    assert "used 1, skipped 20" in ran.out
+
+
+def test_negatives_run_out(run, easy, rng):
+    flat = [np.clip(128 + rng.normal(0, 12, (120, 120)), 0, 255).astype(np.uint8) for _ in range(20)]
+    save(easy / "easy-neg", flat)
+    start = time.monotonic()
+    ran = train(run, easy, "--window", "24x24", "--stages", "10", negatives="easy-neg")
+    assert time.monotonic() - start < 60
+    assert ran.code == 0
+    assert Cascade.load(easy / "out" / "cascade.xml").n_stages < 10
+    end = next(line for line in ran.out.splitlines() if line.startswith("training ended early"))
+    assert "no negative window passes" in end
+    assert re.search(r"[\d,]+ windows were looked at", end)
+    assert "one weak classifier separates everything" in ran.out
+
+
+def test_positives_are_used_up(run, tmp_path):
+    rng = np.random.default_rng(8)
+    save(tmp_path / "pos", [easy_positive(rng, noise=90) for _ in range(20)])
+    hard = [np.hstack([easy_positive(rng, noise=90) for _ in range(4)]) for _ in range(40)]
+    save(tmp_path / "neg", [np.vstack([row] * 4) for row in hard])
+    options = (
+        "--window",
+        "24x24",
+        "--hit-rate",
+        "0.9",
+        "--stages",
+        "10",
+        "--negatives",
+        "60",
+        "--no-baseline",
+    )
+    ran = train(run, tmp_path, *options, "--max-weak", "4")
+    assert ran.code == 0
+    assert "20 positives are few" in ran.out
+    kept = [
+        stage["n_positives"] for stage in Cascade.load(tmp_path / "out" / "cascade.xml").metadata["stages"]
+    ]
+    assert kept[0] == 20
+    for before, after in pairwise(kept):
+        assert before - int(0.1 * before) <= after <= before
+    assert len(kept) == 10 or "training ended" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("options", "odd"),
+    [
+        (("\u2013window", "24x24"), "\u2013window"),
+        (("maxangle", "0.5"), "maxangle"),
+        (("--stages", "1", "--window"), "--window"),
+        (("--hit-rte", "0.9"), "--hit-rte"),
+        (("--window", "24y24"), "24y24"),
+        (("--preset", "quik"), "quik"),
+        (("--hit-rate", "1.5"), "1.5"),
+        (("--threads", "0"), "0"),
+    ],
+)
+def test_wrong_command_lines_train_nothing(run, easy, options, odd):
+    before = contents(easy)
+    ran = train(run, easy, *options)
+    assert ran.code == 2
+    assert ran.out == ""
+    assert odd in ran.err
+    assert contents(easy) == before
+
+
+def test_a_long_dash_is_explained(run):
+    ran = run("train", "\u2013window", "24x24", "pos", "neg")
+    assert "begins with a long dash: write --window with two hyphens" in ran.err
+
+
+def test_resuming_with_other_settings(run, easy):
+    brief = ("--negatives", "60", "--no-baseline")
+    assert train(run, easy, *brief, "--window", "24x24", "--stages", "2").code == 0
+    model = (easy / "out" / "cascade.xml").read_bytes()
+
+    other = train(run, easy, *brief, "--window", "20x20", "--stages", "2", "--resume")
+    assert other.code == 2
+    assert "24x24" in other.err
+    assert "20x20" in other.err
+    again = train(run, easy, *brief, "--window", "24x24", "--stages", "2")
+    assert again.code == 2
+    assert "already holds a model" in again.err
+    assert (easy / "out" / "cascade.xml").read_bytes() == model
+
+    longer = train(run, easy, *brief, "--window", "24x24", "--stages", "3", "--resume")
+    assert longer.code == 0
+    assert "going on with the 2 stages" in longer.out
+
+
+def test_names_that_begin_with_a_dash(run, easy, monkeypatch):
+    (easy / "pos").rename(easy / "-pos")
+    monkeypatch.chdir(easy)
+    ran = run("train", "--output", "out", *BRIEF, "--", "-pos", "neg")
+    assert ran.code == 0
+    assert Cascade.load("out/cascade.xml").n_stages == 1
+
+
+@pytest.mark.parametrize(("n_stages", "sentence"), [(0, "no stage was finished"), (1, "go on with --resume")])
+def test_interrupted(run, easy, monkeypatch, n_stages, sentence):
+    import vjcascade.training
+
+    def interrupted(positives, negatives, output, *args, **options):
+        if n_stages:
+            output.mkdir()
+            builders.accept_all().save(output / "cascade.xml")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(vjcascade.training, "train_from_sources", interrupted)
+    ran = train(run, easy)
+    assert ran.code == 130
+    assert "stopped" in ran.err
+    assert sentence in ran.err

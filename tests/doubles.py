@@ -1,0 +1,118 @@
+"""Stand-ins for what training works on: explicit weak classifiers, pictures in memory, a small quick run."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import sys
+from pathlib import Path
+
+import builders
+import numpy as np
+
+from vjcascade.training.backgrounds import Background, Backgrounds
+from vjcascade.training.checkpoint import Checkpoint
+from vjcascade.training.events import Progress, ignore
+from vjcascade.training.positives import Positives
+from vjcascade.training.search import Stump
+from vjcascade.training.settings import TrainingSettings
+from vjcascade.training.sources import SourceReport
+from vjcascade.training.trainer import train
+from vjcascade.types import Size
+
+
+class PoolSearch:
+    """In the place of `StumpSearch`: weak classifiers given by their outputs, one row each."""
+
+    def __init__(self, pool, labels):
+        self.pool = np.asarray(pool, np.int8)
+        self.labels = np.asarray(labels, np.int8)
+        self._wrong_p = ((self.pool != self.labels) & (self.labels > 0)).astype(np.float64)
+        self._wrong_n = ((self.pool != self.labels) & (self.labels < 0)).astype(np.float64)
+
+    def candidates(self, now):
+        errors = zip(self._wrong_p @ now.weights, self._wrong_n @ now.weights, strict=True)
+        return [Stump(i, np.float32(0), (-1, 1), float(p), float(n)) for i, (p, n) in enumerate(errors)]
+
+    def outputs(self, stump):
+        return self.pool[stump.feature]
+
+
+def random_pool(rng, n_weak, n_samples, noise=0.35):
+    """Return labels of both classes and weak classifiers that are wrong on a share of them."""
+    labels = np.where(rng.random(n_samples) < 0.5, 1, -1).astype(np.int8)
+    labels[:2] = 1, -1
+    wrong = rng.random((n_weak, n_samples)) < noise
+    return np.where(wrong, -labels, labels).astype(np.int8), labels
+
+
+class Pictures:
+    """In the place of `Backgrounds`: grey pictures in memory."""
+
+    def __init__(self, pictures):
+        self._pictures = list(pictures)
+
+    @property
+    def sizes(self):
+        return [Size(p.shape[1], p.shape[0]) for p in self._pictures]
+
+    def __len__(self):
+        return len(self._pictures)
+
+    def __getitem__(self, index):
+        return self._pictures[index]
+
+
+WINDOW = Size(6, 6)
+SETTINGS = TrainingSettings(
+    hit_rate=0.95, false_alarm_rate=0.5, max_stages=4, max_weak=4, n_negatives=80, max_samples=400, seed=3
+)
+
+
+def positives_of(windows):
+    """Return windows as a source of positives, each its own group."""
+    n, height, width = windows.shape
+    report = SourceReport("positives", "memory", "image files", n)
+    names = tuple(str(i) for i in range(n))
+    return Positives(windows, names, np.arange(n), Size(width, height), report)
+
+
+def backgrounds_of(pictures):
+    """Return pictures as a source of photos."""
+    photos = [
+        Background(str(i), Path(str(i)), Size(*p.shape[::-1]), hashlib.sha256(p.tobytes()).digest(), p)
+        for i, p in enumerate(pictures)
+    ]
+    return Backgrounds(tuple(photos), SourceReport("negatives", "memory", "image files", len(photos)))
+
+
+def hard_data(rng, n_positives=120, n_photos=12):
+    """Return positives with a weak pattern in strong noise, and photos of noise: no stage separates them."""
+    pattern = np.where(np.arange(WINDOW.width) < WINDOW.width // 2, 35, -35)
+    windows = rng.normal(128 + pattern, 40, (n_positives, WINDOW.height, WINDOW.width))
+    photos = [builders.smooth_noise(rng, 30, 34) for _ in range(n_photos)]
+    return positives_of(np.clip(windows, 0, 255).astype(np.uint8)), backgrounds_of(photos)
+
+
+def small_run(folder, settings=SETTINGS, *, listener=ignore, n_threads=1, resume=False, overwrite=False):
+    """Train on `hard_data` into a folder; return the model's bytes."""
+    positives, photos = hard_data(np.random.default_rng(440))
+    data = {"positives_sha256": positives.fingerprint, "photos_sha256": photos.fingerprint}
+    checkpoint = Checkpoint.open(folder, WINDOW, settings, data, resume=resume, overwrite=overwrite)
+    train(positives, photos, settings, checkpoint, n_threads=n_threads, listener=listener)
+    return checkpoint.path.read_bytes()
+
+
+def die_in(part):
+    """Return a listener that kills its own process, as the system would, in the middle of a part of the work."""
+
+    def listener(event):
+        if isinstance(event, Progress) and event.part == part and event.done > 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return listener
+
+
+if __name__ == "__main__":  # FOLDER PART: a run that is killed
+    small_run(Path(sys.argv[1]), listener=die_in(sys.argv[2]))

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+import pytest
+
+from vjcascade.parallel import blocks, default_threads, ordered_map
+
+
+@pytest.mark.parametrize("n_threads", [0, 1, 2, 5])
+def test_results_come_in_the_order_of_the_tasks(n_threads):
+    def slow_first(i):
+        time.sleep(0.02 if i == 0 else 0)
+        return -i
+
+    assert list(ordered_map(slow_first, range(20), n_threads)) == [-i for i in range(20)]
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_nothing_to_do(n_threads):
+    assert list(ordered_map(abs, [], n_threads)) == []
+
+
+def test_threads_work_at_the_same_time():
+    """Each task waits for the other: one thread alone would wait for ever."""
+    meeting = threading.Barrier(2, timeout=10)
+    assert sorted(ordered_map(lambda _: meeting.wait(), range(2), n_threads=2)) == [0, 1]
+
+
+def test_one_thread_is_the_callers():
+    threads = list(ordered_map(lambda _: threading.get_ident(), range(3), n_threads=1))
+    assert threads == [threading.get_ident()] * 3
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_tasks_are_read_as_they_are_needed(n_threads):
+    read = []
+
+    def tasks():
+        for i in range(100):
+            read.append(i)
+            yield i
+
+    results = ordered_map(lambda i: i, tasks(), n_threads, n_ahead=3)
+    for n_taken in range(1, 6):
+        next(results)
+        assert len(read) <= n_taken + 3
+    results.close()
+    assert len(read) <= 8
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_errors_reach_the_caller_in_turn(n_threads):
+    results = ordered_map(lambda i: 1 // (3 - i), range(100), n_threads)
+    assert [next(results) for _ in range(3)] == [0, 0, 1]
+    with pytest.raises(ZeroDivisionError):
+        next(results)
+
+
+def test_leaving_early_ends_the_threads():
+    before = threading.active_count()
+    started = []
+    results = ordered_map(started.append, range(1000), n_threads=3)
+    next(results)
+    results.close()
+    assert threading.active_count() == before
+    assert len(started) <= 8
+
+
+@pytest.mark.parametrize(("n_items", "size"), [(0, 3), (1, 3), (3, 3), (7, 3), (7, 1)])
+def test_blocks_cover_everything_once(n_items, size):
+    parts = blocks(n_items, size)
+    assert [i for part in parts for i in range(n_items)[part]] == list(range(n_items))
+    assert all(0 < part.stop - part.start <= size for part in parts)
+
+
+def test_default_threads_are_those_of_this_process():
+    if not hasattr(os, "sched_setaffinity"):
+        pytest.skip("no processor affinity on this system")
+    allowed = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(allowed)})
+        assert default_threads() == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert default_threads() == len(allowed)

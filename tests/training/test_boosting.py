@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from itertools import islice
+
+import builders
+import doubles
+import naive
+import numpy as np
+import pytest
+
+from vjcascade.boosters import BoostingState, Costs, make_booster
+from vjcascade.features import enumerate_features
+from vjcascade.features.integrals import WindowIntegrals
+from vjcascade.training.boosting import boost
+from vjcascade.training.search import N_EXACT, StumpSearch
+from vjcascade.types import Size
+
+BOOSTERS = [
+    ("adaboost", Costs(), {}, "sample"),
+    ("adaboost", Costs(5, 1), {}, "equal"),  # costs do not count
+    ("cost-generalized", Costs(3, 1), {}, "class"),
+    ("cost-generalized", Costs(1, 2.5), {"prior": "sample"}, "sample"),
+]
+
+
+def some_of(rounds):
+    """Return all rounds of a run that should end by itself, or fifty."""
+    return list(islice(rounds, 50))
+
+
+def start_weights(labels, costs, prior):
+    if prior == "equal":
+        return naive.initial_weights(labels, 1, 1, "sample")
+    return naive.initial_weights(labels, costs.positive, costs.negative, prior)
+
+
+@pytest.mark.parametrize(("name", "costs", "options", "prior"), BOOSTERS)
+def test_explicit_pools_equal_plain_loops(rng, name, costs, options, prior):
+    for _ in range(5):
+        pool, labels = doubles.random_pool(rng, 12, 40)
+        expected, _, _ = naive.boost_pool(pool, labels, start_weights(labels, costs, prior), 15)
+        weak = list(islice(boost(doubles.PoolSearch(pool, labels), make_booster(name, costs, **options)), 15))
+        assert [w.stump.feature for w in weak] == [index for index, _ in expected]
+        np.testing.assert_allclose([w.alpha for w in weak], [a for _, a in expected], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(("name", "costs", "options", "prior"), BOOSTERS)
+def test_real_stumps_equal_plain_loops(rng, name, costs, options, prior):
+    """In lockstep: each round's stump must be best for the naive weights, then both go on with it."""
+    windows = np.stack([builders.smooth_noise(rng, 6, 6) for _ in range(60)])
+    pool = enumerate_features(Size(6, 6))
+    pool = pool[rng.permutation(len(pool))[:N_EXACT]]
+    search = StumpSearch(pool, WindowIntegrals.of(windows), 25, 1)
+    rows = search.integrals.values(pool)
+    weights = start_weights(search.labels, costs, prior)
+    weak = list(islice(boost(search, make_booster(name, costs, **options)), 10))
+    assert len(weak) == 10
+    for one in weak:
+        outputs = [one.stump.sides[int(v >= one.stump.threshold)] for v in rows[one.stump.feature]]
+        feature, error = naive.best_feature(rows, search.labels, weights)
+        error = min(error, *(sum(naive.weighted_errors([s] * 60, search.labels, weights)) for s in (-1, 1)))
+        assert sum(naive.weighted_errors(outputs, search.labels, weights)) == pytest.approx(error, abs=1e-11)
+        if one.stump.sides[0] != one.stump.sides[1]:
+            assert one.stump.feature == feature
+        assert one.alpha == pytest.approx(naive.half_log_odds(error), abs=1e-9)
+        weights, _ = naive.reweight(weights, search.labels, outputs, one.alpha)
+
+
+def test_leaves_are_the_votes_of_the_sides(rng):
+    pool, labels = doubles.random_pool(rng, 5, 30)
+    for one in islice(boost(doubles.PoolSearch(pool, labels), make_booster("adaboost", Costs())), 5):
+        assert one.leaves == (-np.float32(one.alpha), np.float32(one.alpha))
+    values = np.array([-1, 0, 1], np.float32)
+    assert one.votes(values).tolist() == [float(v) for v in (one.leaves[0], one.leaves[1], one.leaves[1])]
+
+
+def test_leaves_turn_with_the_polarity(rng):
+    windows = rng.integers(0, 256, (40, 6, 6), np.uint8)
+    search = StumpSearch(enumerate_features(Size(6, 6)), WindowIntegrals.of(windows), 20, 1)
+    weak = list(islice(boost(search, make_booster("adaboost", Costs())), 12))
+    assert {w.stump.sides for w in weak} >= {(-1, 1), (1, -1)}
+    for one in weak:
+        assert np.sign(one.leaves).tolist() == list(one.stump.sides)
+        assert np.array_equal(np.sign(one.votes(search.values(one.stump))), search.outputs(one.stump))
+
+
+def test_no_help_no_weak_classifier():
+    labels = np.array([1, 1, -1, -1], np.int8)
+    coins = np.array([[1, -1, 1, -1], [1, -1, -1, 1]], np.int8)
+    assert some_of(boost(doubles.PoolSearch(coins, labels), make_booster("adaboost", Costs()))) == []
+
+
+def test_ends_where_nothing_helps_any_more():
+    """Everything positive pays once at high cost; then it is as good as a coin."""
+    labels = np.array([1, -1, -1], np.int8)
+    pool = np.ones((1, 3), np.int8)
+    weak = some_of(boost(doubles.PoolSearch(pool, labels), make_booster("cost-generalized", Costs(9, 1))))
+    assert [w.alpha for w in weak] == [pytest.approx(0.5 * np.log(9))]
+    assert not weak[0].perfect
+
+
+def test_a_perfect_weak_classifier_is_the_last():
+    labels = np.array([1, -1, -1, 1], np.int8)
+    pool = np.array([[1, 1, -1, 1], labels], np.int8)
+    weak = some_of(boost(doubles.PoolSearch(pool, labels), make_booster("adaboost", Costs())))
+    assert [(w.stump.feature, w.perfect) for w in weak] == [(1, True)]
+    assert weak[0].alpha == pytest.approx(13.8155, abs=1e-4)
+
+
+def test_hardly_any_weight_wrong_is_not_perfect():
+    """At a cost ratio of 1e13 a false alarm weighs next to nothing, but it is one."""
+    labels = np.array([1, -1, -1], np.int8)
+    pool = np.array([[1, 1, -1]], np.int8)
+    weak = next(boost(doubles.PoolSearch(pool, labels), make_booster("cost-generalized", Costs(1e13, 1))))
+    assert not weak.perfect
+
+
+def test_thousands_of_rounds_at_high_cost(rng):
+    """Weights are a closed form of the score, so nothing underflows: the last round is still exact."""
+    pool, labels = doubles.random_pool(rng, 30, 60, noise=0.42)
+    search, booster = doubles.PoolSearch(pool, labels), make_booster("cost-generalized", Costs(1000, 1))
+    state = BoostingState.start(search.labels)
+    n_rounds = 0
+    for one in islice(boost(search, booster), 5000):
+        state.add(search.outputs(one.stump), one.alpha)
+        n_rounds += 1
+        assert np.isfinite(one.alpha)
+        assert one.alpha > 0
+    assert n_rounds == 5000
+    weights = booster.begin_round(state).weights
+    assert np.isfinite(weights).all()
+    assert weights.min() > 0
+    assert weights.sum() == pytest.approx(1)

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import builders
+import doubles
+import pytest
+
+from vjcascade.cascade import Cascade
+from vjcascade.errors import SettingsError
+from vjcascade.features import HaarMode
+from vjcascade.training.checkpoint import MODEL_NAME, Checkpoint
+from vjcascade.training.events import Rates, StageRecord
+from vjcascade.training.settings import TrainingSettings
+from vjcascade.types import Size
+
+WINDOW = Size(24, 24)
+SETTINGS = TrainingSettings(n_negatives=50)
+DATA = {"positives": 61, "positives_sha256": "ab" * 32, "photos": 7}
+
+
+def record_of(stage, **changes):
+    record = StageRecord(
+        stage=stage,
+        n_weak=1,
+        natural=Rates(1e-05, 1 / 3, 0.1),
+        tuned=Rates(-0.7, 2 / 3, 1e-17),
+        baseline=Rates(0.25, 1.0, 5e-324),
+        hit_rate_on="held-out",
+        false_alarm_rate_on="training",
+        n_positives=10,
+        n_negatives=20,
+        n_held_out_positives=3,
+        n_held_out_negatives=0,
+        windows_searched=12_345_678_901,
+        overall_hit_rate=0.1 + 0.2,
+        overall_false_alarm_rate=1e-7,
+        overall_held_out_hit_rate=None,
+        ended_by="targets reached -- at last",
+    )
+    return replace(record, **changes)
+
+
+def begin(folder, *, window=WINDOW, settings=SETTINGS, data=DATA, **options):
+    return Checkpoint.open(folder, window, settings, data, **options)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder with a model of two stages."""
+    folder = tmp_path / "new" / "run"
+    checkpoint = begin(folder)
+    for stage in (1, 2):
+        checkpoint.save(builders.accept_all(WINDOW, stage), record_of(stage))
+    return folder
+
+
+def test_a_new_run_begins_empty_and_writes_nothing(tmp_path):
+    for options in ({}, {"resume": True}, {"overwrite": True}):
+        checkpoint = begin(tmp_path / "run", **options)
+        assert (checkpoint.cascade.n_stages, checkpoint.cascade.window, checkpoint.records) == (0, WINDOW, [])
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("changes", [{}, {"baseline": None, "overall_held_out_hit_rate": 1 / 7}])
+def test_records_survive_the_file(tmp_path, changes):
+    checkpoint = begin(tmp_path)
+    records = [record_of(1, **changes), record_of(2)]
+    for n_stages, record in enumerate(records, start=1):
+        checkpoint.save(builders.accept_all(WINDOW, n_stages), record)
+    again = begin(tmp_path, resume=True)
+    assert again.records == records
+    assert again.cascade.n_stages == 2
+    before = (tmp_path / MODEL_NAME).read_bytes()
+    again.cascade.save(tmp_path / MODEL_NAME)
+    assert (tmp_path / MODEL_NAME).read_bytes() == before
+
+
+def test_save_returns_what_is_in_the_file(tmp_path):
+    saved = begin(tmp_path).save(builders.accept_all(WINDOW, 1), record_of(1))
+    loaded = Cascade.load(tmp_path / MODEL_NAME)
+    assert saved.metadata == loaded.metadata
+    assert loaded.metadata["settings"] == SETTINGS.as_dict()
+    assert loaded.metadata["data"] == DATA
+    assert loaded.metadata["window"] == "24x24"
+    assert [path.name for path in tmp_path.iterdir()] == [MODEL_NAME]
+
+
+def test_a_model_in_the_way_is_refused(folder):
+    before = (folder / MODEL_NAME).read_bytes()
+    with pytest.raises(
+        SettingsError, match=r"already holds a model, cascade\.xml: use --resume .* --overwrite"
+    ) as e:
+        begin(folder)
+    assert str(folder) in str(e.value)
+    with pytest.raises(SettingsError, match="--resume and --overwrite contradict each other"):
+        begin(folder, resume=True, overwrite=True)
+    assert (folder / MODEL_NAME).read_bytes() == before
+
+
+def test_overwriting_begins_anew_but_keeps_the_model_until_the_first_stage(folder):
+    before = (folder / MODEL_NAME).read_bytes()
+    checkpoint = begin(folder, overwrite=True, window=Size(20, 20), settings=replace(SETTINGS, seed=9))
+    assert (checkpoint.cascade.n_stages, checkpoint.cascade.window) == (0, Size(20, 20))
+    assert (folder / MODEL_NAME).read_bytes() == before
+    checkpoint.save(builders.accept_all(Size(20, 20), 1), record_of(1))
+    assert begin(folder, resume=True, window=Size(20, 20), settings=replace(SETTINGS, seed=9)).records == [
+        record_of(1)
+    ]
+
+
+CHANGES = {
+    "booster": "adaboost",
+    "cost_ratio": 3.5,
+    "mode": HaarMode.ALL,
+    "hit_rate": 0.97,
+    "false_alarm_rate": 0.123,
+    "max_weak": 77,
+    "n_negatives": None,
+    "max_samples": 8_000,
+    "held_out": 0.125,
+    "baseline": False,
+    "seed": 12,
+}
+MAY_CHANGE = {"max_stages": 3, "target_false_alarm_rate": 1e-3, "max_windows": 99}
+
+
+def test_every_setting_is_considered_here():
+    assert set(CHANGES) | set(MAY_CHANGE) == set(SETTINGS.as_dict())
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_other_settings_are_refused_with_both_values(folder, name):
+    before = (folder / MODEL_NAME).read_bytes()
+    changed = replace(SETTINGS, **{name: CHANGES[name]})
+    with pytest.raises(SettingsError, match="trained otherwise and cannot be resumed") as caught:
+        begin(folder, resume=True, settings=changed)
+    old, new = SETTINGS.as_dict()[name], changed.as_dict()[name]
+    assert f"settings.{name}: {old} in the model, {new} now" in str(caught.value)
+    assert str(caught.value).count(" in the model") == 1
+    assert str(folder / MODEL_NAME) in str(caught.value)
+    assert (folder / MODEL_NAME).read_bytes() == before
+
+
+@pytest.mark.parametrize("name", MAY_CHANGE)
+def test_when_to_end_may_change(folder, name):
+    again = begin(folder, resume=True, settings=replace(SETTINGS, **{name: MAY_CHANGE[name]}))
+    assert len(again.records) == 2
+
+
+def test_all_differences_are_named_at_once(folder):
+    before = (folder / MODEL_NAME).read_bytes()
+    with pytest.raises(SettingsError) as caught:
+        begin(
+            folder,
+            resume=True,
+            window=Size(20, 20),
+            settings=replace(SETTINGS, seed=5),
+            data={**DATA, "positives_sha256": "cd" * 32, "photos": 8},
+        )
+    for text in (
+        "window: 24x24 in the model, 20x20 now",
+        "settings.seed: 0 in the model, 5 now",
+        f"data.positives_sha256: {'ab' * 32} in the model, {'cd' * 32} now",
+        "data.photos: 7 in the model, 8 now",
+    ):
+        assert text in str(caught.value)
+    assert (folder / MODEL_NAME).read_bytes() == before
+
+
+def test_a_foreign_model_cannot_be_resumed(tmp_path):
+    builders.accept_all(WINDOW, 1).save(tmp_path / MODEL_NAME)
+    with pytest.raises(SettingsError, match="it does not say how it was trained"):
+        begin(tmp_path, resume=True)
+
+
+def test_a_run_on_other_pictures_is_refused(tmp_path):
+    """What a real run has saved is what is compared."""
+    settings = replace(doubles.SETTINGS, max_stages=1)
+    model = doubles.small_run(tmp_path, settings)
+    data = Cascade.load(tmp_path / MODEL_NAME).metadata["data"]
+    other = {**data, "positives_sha256": "0" * 64}
+    with pytest.raises(
+        SettingsError, match=rf"data\.positives_sha256: {data['positives_sha256']} in the model"
+    ):
+        Checkpoint.open(tmp_path, doubles.WINDOW, settings, other, resume=True)
+    assert (tmp_path / MODEL_NAME).read_bytes() == model

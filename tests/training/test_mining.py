@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import builders
+import doubles
+import numpy as np
+import pytest
+
+from vjcascade.cascade import Cascade
+from vjcascade.detection import Detector, evaluate_windows
+from vjcascade.detection.scales import scan_levels
+from vjcascade.detection.scanner import Scanner
+from vjcascade.imaging import resize_exact
+from vjcascade.training.events import Progress, Work
+from vjcascade.training.mining import SCALE_FACTOR, count_windows, mine_negatives
+from vjcascade.types import Size
+
+WINDOW = Size(12, 10)
+EVERYTHING = 10**6
+
+
+def mine(
+    photos, cascade, n_wanted, *, n_threads=1, seed=(5,), max_windows=10**9, pass_rate=1.0, listener=None
+):
+    work = Work("mining", n_threads, listener) if listener else Work("mining", n_threads)
+    return mine_negatives(
+        photos,
+        cascade,
+        n_wanted,
+        expected_pass_rate=pass_rate,
+        max_windows=max_windows,
+        seed=seed,
+        work=work,
+    )
+
+
+def noise(rng, *sizes):
+    return doubles.Pictures([builders.smooth_noise(rng, h, w) for w, h in sizes])
+
+
+@pytest.fixture
+def photos(rng):
+    return noise(rng, (40, 31), (25, 33), (12, 10), (12, 40), (29, 26))
+
+
+@pytest.fixture
+def cascade(rng):
+    return builders.random_cascade(rng, WINDOW, (3, 4), tilted_share=0.3)
+
+
+def all_windows(photos, window=WINDOW):
+    """Every window of every level image, one after the other."""
+    found = []
+    for index in range(len(photos)):
+        for level in scan_levels(photos.sizes[index], window, SCALE_FACTOR):
+            image = resize_exact(photos[index], level.size)
+            views = np.lib.stride_tricks.sliding_window_view(image, (window.height, window.width))
+            found.append(views.reshape(-1, window.height, window.width))
+    return np.concatenate(found)
+
+
+def as_set(windows):
+    return {window.tobytes() for window in windows}
+
+
+def spy_on_scans(monkeypatch):
+    """Count how often each window (level image, x, y) is looked at, and each level image opened."""
+    looked_at, opened = Counter(), Counter()
+    integrals, scan = Scanner.integrals, Scanner.scan_rows
+    names = {}
+
+    def named_integrals(self, level):
+        made = integrals(self, level)
+        opened[level.tobytes()] += 1
+        names[id(made)] = (made, level.tobytes())  # kept alive, so that ids are not used again
+        return made
+
+    def counted_scan(self, made, rows):
+        for y in rows.tolist():
+            for x in range(made.size.width - self.cascade.window.width + 1):
+                looked_at[names[id(made)][1], x, y] += 1
+        return scan(self, made, rows)
+
+    monkeypatch.setattr(Scanner, "integrals", named_integrals)
+    monkeypatch.setattr(Scanner, "scan_rows", counted_scan)
+    return looked_at, opened
+
+
+def test_exhausted_photos_give_every_window_that_passes(photos, cascade):
+    mined = mine(photos, cascade, EVERYTHING)
+    everything = all_windows(photos)
+    passed, _ = evaluate_windows(cascade, everything)
+    accepted = everything[passed == cascade.n_stages]
+    assert 0 < len(accepted) < len(everything) / 2
+    assert as_set(mined.windows) == as_set(accepted)
+    assert len(as_set(mined.windows)) == len(mined.windows)
+    assert mined.n_accepted == len(accepted)
+    assert mined.n_searched == len(everything) == count_windows(photos, WINDOW)
+    assert mined.exhausted
+    assert mined.pass_rate == len(accepted) / len(everything)
+
+
+def test_an_empty_cascade_passes_what_has_contrast(rng):
+    photos = doubles.Pictures([builders.smooth_noise(rng, 20, 20), np.full((15, 15), 9, np.uint8)])
+    mined = mine(photos, Cascade(WINDOW), EVERYTHING)
+    everything = all_windows(photos)
+    assert as_set(mined.windows) == as_set(everything[evaluate_windows(Cascade(WINDOW), everything)[0] == 0])
+    assert mined.n_searched == len(everything)
+
+
+@pytest.mark.parametrize("n_wanted", [1, 10, 60])
+def test_windows_are_distinct_and_accepted(photos, cascade, n_wanted):
+    mined = mine(photos, cascade, n_wanted)
+    assert mined.windows.shape == (n_wanted, WINDOW.height, WINDOW.width)
+    assert mined.windows.dtype == np.uint8
+    assert len(as_set(mined.windows)) == n_wanted
+    assert (evaluate_windows(cascade, mined.windows)[0] == cascade.n_stages).all()
+    assert not mined.exhausted
+    assert n_wanted <= mined.n_accepted <= mined.n_searched < count_windows(photos, WINDOW)
+
+
+@pytest.mark.parametrize("pass_rate", [1.0, 0.05, 1e-9])
+def test_no_window_is_looked_at_twice(photos, cascade, monkeypatch, pass_rate):
+    """Sweep after sweep takes other rows, whatever pass rate was expected."""
+    looked_at, _ = spy_on_scans(monkeypatch)
+    mined = mine(photos, cascade, EVERYTHING, pass_rate=pass_rate)
+    assert max(looked_at.values()) == 1
+    assert mined.n_searched == sum(looked_at.values()) == count_windows(photos, WINDOW)
+
+
+def test_several_sweeps_look_at_no_window_twice(photos, cascade, monkeypatch):
+    n_all = len(mine(photos, cascade, EVERYTHING).windows)
+    looked_at, opened = spy_on_scans(monkeypatch)
+    mined = mine(photos, cascade, n_all // 2)  # at pass rate 1 the first sweep is far too thin
+    assert max(opened.values()) > 1
+    assert max(looked_at.values()) == 1
+    assert mined.n_searched == sum(looked_at.values())
+
+
+@pytest.mark.parametrize("n_threads", [2, 4])
+@pytest.mark.parametrize("n_wanted", [7, 60, EVERYTHING])
+def test_threads_do_not_matter(photos, cascade, n_threads, n_wanted):
+    one, many = (mine(photos, cascade, n_wanted, n_threads=n) for n in (1, n_threads))
+    assert one.windows.tobytes() == many.windows.tobytes()
+    assert (one.n_searched, one.n_accepted, one.exhausted) == (
+        many.n_searched,
+        many.n_accepted,
+        many.exhausted,
+    )
+
+
+def test_seeds_matter(photos, cascade):
+    first, again, other = (mine(photos, cascade, 20, seed=seed).windows for seed in ((5, 1), (5, 1), (5, 2)))
+    assert first.tobytes() == again.tobytes()
+    assert as_set(first) != as_set(other)
+
+
+@pytest.mark.parametrize("n_threads", [1, 4])
+@pytest.mark.parametrize("max_windows", [1, 200, 1000])
+def test_the_number_of_windows_is_bounded(photos, cascade, max_windows, n_threads):
+    mined = mine(photos, cascade, EVERYTHING, max_windows=max_windows, n_threads=n_threads)
+    largest = max(count_windows(doubles.Pictures([photos[i]]), WINDOW) for i in range(len(photos)))
+    assert max_windows <= mined.n_searched < max_windows + largest
+    assert mined.n_searched < count_windows(photos, WINDOW)
+    assert not mined.exhausted
+
+
+def test_a_bound_that_is_just_reached_is_exhaustion(photos, cascade):
+    n_windows = count_windows(photos, WINDOW)
+    mined = mine(photos, cascade, EVERYTHING, max_windows=n_windows)
+    assert (mined.n_searched, mined.exhausted) == (n_windows, True)
+
+
+def test_tiny_photos(rng):
+    photos = noise(rng, (12, 10), (11, 40), (40, 9), (1, 1))
+    assert count_windows(photos, WINDOW) == 1
+    mined = mine(photos, Cascade(WINDOW), 5)
+    assert [w.tobytes() for w in mined.windows] == [photos[0].tobytes()]
+    assert (mined.n_searched, mined.exhausted) == (1, True)
+
+
+@pytest.mark.parametrize("sizes", [[], [(11, 10)]])
+def test_nothing_to_look_at(rng, sizes):
+    mined = mine(noise(rng, *sizes), Cascade(WINDOW), 5)
+    assert mined.windows.shape == (0, 10, 12)
+    assert (mined.n_searched, mined.n_accepted, mined.pass_rate, mined.exhausted) == (0, 0, 0, True)
+
+
+def test_copies_are_taken_once(rng):
+    tile = builders.smooth_noise(rng, 10, 12)
+    photos = doubles.Pictures([tile, tile.copy(), np.tile(tile, (1, 2))])
+    mined = mine(photos, Cascade(WINDOW), EVERYTHING)
+    assert len(as_set(mined.windows)) == len(mined.windows)
+    assert as_set(mined.windows) == as_set(all_windows(photos))
+    assert mined.n_accepted == mined.n_searched > len(mined.windows)
+
+
+def test_copies_do_not_crowd_out_the_others(rng):
+    """Where a picture repeats itself, all of its distinct windows are found before it counts as exhausted."""
+    tile = np.kron(rng.integers(0, 2, (2, 2)), np.full((3, 4), 200)).astype(np.uint8)
+    photos = doubles.Pictures([np.tile(tile, (6, 6))])
+    everything = all_windows(photos)
+    passed = as_set(everything[evaluate_windows(Cascade(WINDOW), everything)[0] == 0])
+    mined = mine(photos, Cascade(WINDOW), len(passed))
+    assert as_set(mined.windows) == passed
+
+
+def test_windows_come_from_all_photos(rng):
+    """While much passes, a photo gives no more than twice its share."""
+    photos = noise(rng, *[(40, 40)] * 8)
+    mined = mine(photos, Cascade(WINDOW), 40)
+    per_photo = [
+        len(as_set(mined.windows) & as_set(all_windows(doubles.Pictures([photos[i]])))) for i in range(8)
+    ]
+    assert sum(per_photo) == 40
+    assert max(per_photo) <= 10
+
+
+def test_mining_sees_the_level_images_of_the_detector(photos, cascade, monkeypatch):
+    seen = set()
+    integrals = Scanner.integrals
+
+    def spy(self, level):
+        seen.add((level.shape, level.tobytes()))
+        return integrals(self, level)
+
+    monkeypatch.setattr(Scanner, "integrals", spy)
+    mine(photos, cascade, EVERYTHING)
+    mined, detector = set(seen), Detector(cascade, min_neighbors=0, scale_factor=SCALE_FACTOR, n_threads=1)
+    seen.clear()
+    for index in range(len(photos)):
+        detector.detect(photos[index])
+    assert mined == seen
+
+
+def test_progress_is_told(photos, cascade):
+    events = []
+    mined = mine(photos, cascade, 30, listener=events.append)
+    assert all(isinstance(event, Progress) and event.total == 30 for event in events)
+    assert [e.done for e in events] == sorted(e.done for e in events)
+    assert f"{mined.n_searched:,} windows" in events[-1].detail
+
+
+def test_photos_are_visited_in_random_order(rng):
+    """A single window may come from any photo, not always from the first."""
+    photos = noise(rng, *[(20, 20)] * 6)
+    of_photo = [as_set(all_windows(doubles.Pictures([photos[i]]))) for i in range(len(photos))]
+    chosen = [mine(photos, Cascade(WINDOW), 1, seed=(5, i)).windows[0].tobytes() for i in range(12)]
+    assert len({next(i for i, known in enumerate(of_photo) if one in known) for one in chosen}) > 2

@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import builders
+import doubles
+import numpy as np
+import pytest
+from hypothesis import example, given, settings, strategies as st
+
+from vjcascade.cascade import THRESHOLD_EPSILON, Cascade
+from vjcascade.detection import evaluate_windows
+from vjcascade.features import HaarMode, enumerate_features
+from vjcascade.features.integrals import WindowIntegrals
+from vjcascade.training.events import Progress, Work
+from vjcascade.training.search import StumpSearch
+from vjcascade.training.settings import TrainingSettings
+from vjcascade.training.stage import NATURAL_THRESHOLD, StageWindows, _file_threshold, _Panel, train_stage
+from vjcascade.types import Size
+
+WINDOW = doubles.WINDOW
+POOL = enumerate_features(WINDOW, HaarMode.ALL)
+SETTINGS = TrainingSettings(hit_rate=0.9, false_alarm_rate=0.25, max_weak=12)
+NONE = np.empty((0, WINDOW.height, WINDOW.width), np.uint8)
+
+
+@pytest.fixture
+def windows(rng):
+    """Positives with a weak pattern and negatives without; 30 and 60 of them held out."""
+    positives = doubles.hard_data(rng, n_positives=100)[0].windows
+    noise = builders.smooth_noise(rng, 100, 100)
+    negatives = np.stack([noise[y : y + 6, x : x + 6] for x, y in rng.integers(0, 94, (400, 2)).tolist()])
+    seen, _ = evaluate_windows(Cascade(WINDOW), negatives)
+    negatives = negatives[seen == 0][:200]
+    assert (evaluate_windows(Cascade(WINDOW), positives)[0] == 0).all()
+    return StageWindows(positives[:70], negatives[:140], positives[70:], negatives[140:])
+
+
+def train(windows, settings=SETTINGS, pool=POOL, listener=None):
+    work = Work("stage", 1, listener) if listener else Work("stage", 1)
+    return train_stage(windows, pool, settings, work)
+
+
+def pass_rate(stage, windows, threshold=None):
+    """Share of windows that the detector lets pass."""
+    if threshold is not None:
+        stage = replace(stage, threshold=np.float32(threshold))
+    passed, _ = evaluate_windows(Cascade(WINDOW).with_stage(stage), windows)
+    return np.mean(passed == 1)
+
+
+@pytest.mark.parametrize("tilted", [True, False])
+@pytest.mark.parametrize("held_out", [True, False])
+def test_rates_are_those_of_the_detector(windows, held_out, tilted, tmp_path):
+    """Recorded rates are exactly what the saved stage does, at the tuned and at the natural threshold."""
+    if not held_out:
+        windows = replace(windows, held_out_positives=NONE, held_out_negatives=NONE)
+    result = train(windows, replace(SETTINGS, false_alarm_rate=0.2), POOL[POOL["tilted"] == tilted])
+    assert (result.hit_rate_on, result.false_alarm_rate_on) == (
+        ("held-out",) * 2 if held_out else ("training",) * 2
+    )
+    assert (result.stage.features["tilted"] == tilted).all()
+    measured = (
+        (windows.held_out_positives, windows.held_out_negatives)
+        if held_out
+        else (windows.positives, windows.negatives)
+    )
+    Cascade(WINDOW).with_stage(result.stage).save(tmp_path / "one.xml")
+    saved = Cascade.load(tmp_path / "one.xml")
+    for kind, rate in zip(measured, (result.tuned.hit_rate, result.tuned.false_alarm_rate), strict=True):
+        assert pass_rate(result.stage, kind) == rate
+        assert np.mean(evaluate_windows(saved, kind)[0] == 1) == rate
+    natural = result.natural
+    assert pass_rate(result.stage, measured[0], natural.threshold) == natural.hit_rate
+    assert pass_rate(result.stage, measured[1], natural.threshold) == natural.false_alarm_rate
+    assert np.float32(natural.threshold) == THRESHOLD_EPSILON
+    assert result.tuned.threshold == result.stage.threshold
+
+
+def test_targets_end_a_stage(windows):
+    settings = replace(SETTINGS, hit_rate=0.99, false_alarm_rate=0.05)
+    windows = replace(windows, held_out_positives=NONE, held_out_negatives=NONE)
+    result = train(windows, settings)
+    n_weak = len(result.stage.thresholds)
+    assert result.ended_by == "targets reached"
+    assert result.tuned.hit_rate >= settings.hit_rate
+    assert result.tuned.false_alarm_rate <= settings.false_alarm_rate
+    assert 1 < n_weak < settings.max_weak
+    shorter = train(windows, replace(settings, max_weak=n_weak - 1))
+    assert shorter.tuned.false_alarm_rate > settings.false_alarm_rate  # it stopped as soon as it could
+
+
+def test_max_weak_ends_a_stage(windows):
+    result = train(windows, replace(SETTINGS, max_weak=2, false_alarm_rate=1e-3))
+    assert result.ended_by == "2 weak classifiers, the most allowed"
+    assert len(result.stage.thresholds) == 2
+
+
+def test_perfection_ends_a_stage(rng):
+    bright_left = np.where(np.arange(6) < 3, 190, 60)
+    positives = rng.integers(0, 40, (30, 6, 6)) + bright_left
+    windows = StageWindows(positives.astype(np.uint8), positives[:, :, ::-1].astype(np.uint8), NONE, NONE)
+    result = train(windows, replace(SETTINGS, hit_rate=1.0))
+    assert (result.ended_by, len(result.stage.thresholds)) == ("targets reached", 1)
+    assert (result.tuned.hit_rate, result.tuned.false_alarm_rate) == (1, 0)
+    held_out = np.repeat(positives[:1], 60, axis=0).astype(
+        np.uint8
+    )  # false alarms that training does not see
+    result = train(replace(windows, held_out_negatives=held_out))
+    assert result.ended_by == "every training window is classified rightly"
+    assert len(result.stage.thresholds) == 1
+    assert result.tuned.false_alarm_rate == 1
+
+
+def test_chance_ends_a_stage(windows):
+    same = replace(windows, negatives=windows.positives, held_out_positives=NONE, held_out_negatives=NONE)
+    result = train(same, replace(SETTINGS, cost_ratio=4.0))
+    assert result.ended_by == "no further weak classifier is better than chance"
+    assert result.stage.leaves.tolist() == [[pytest.approx(np.log(2))] * 2]  # all positive, once
+    assert result.tuned.false_alarm_rate == 1
+    assert train(same, replace(SETTINGS, booster="adaboost")) is None
+
+
+@pytest.mark.parametrize(
+    ("n_positives", "n_negatives", "expected"),
+    [
+        (0, 0, ("training", "training")),
+        (9, 39, ("training", "training")),
+        (10, 39, ("held-out", "training")),  # one miss in ten is allowed
+        (9, 40, ("training", "held-out")),  # ten false alarms of forty are allowed
+        (10, 40, ("held-out", "held-out")),
+    ],
+)
+def test_rates_are_taken_from_held_out_windows_where_there_are_enough(
+    windows, n_positives, n_negatives, expected
+):
+    windows = replace(
+        windows,
+        held_out_positives=windows.held_out_positives[:n_positives],
+        held_out_negatives=windows.held_out_negatives[:n_negatives],
+    )
+    result = train(windows)
+    assert (result.hit_rate_on, result.false_alarm_rate_on) == expected
+    positives = windows.held_out_positives if expected[0] == "held-out" else windows.positives
+    negatives = windows.held_out_negatives if expected[1] == "held-out" else windows.negatives
+    assert result.tuned.hit_rate == pass_rate(result.stage, positives)
+    assert result.tuned.false_alarm_rate == pass_rate(result.stage, negatives)
+
+
+def test_the_baseline_is_adaboost_of_the_same_size(windows):
+    windows = replace(windows, held_out_positives=NONE, held_out_negatives=NONE)
+    settings = replace(SETTINGS, hit_rate=0.99, false_alarm_rate=0.05, cost_ratio=3.0)
+    result = train(windows, settings)
+    n_weak = len(result.stage.thresholds)
+    plain = replace(settings, booster="adaboost", cost_ratio=1.0, max_weak=n_weak, false_alarm_rate=1e-6)
+    alone = train(windows, plain)
+    assert len(alone.stage.thresholds) == n_weak > 1
+    assert alone.baseline is None
+    assert result.baseline == alone.tuned != result.tuned
+    assert train(windows, replace(settings, baseline=False)).baseline is None
+
+
+def test_costs_lean_towards_positives(windows):
+    """At the natural threshold a higher cost ratio misses fewer positives."""
+    settings = replace(SETTINGS, max_weak=5, false_alarm_rate=1e-3)
+    misses = [
+        1 - train(windows, replace(settings, cost_ratio=ratio)).natural.hit_rate for ratio in (0.2, 1.0, 20.0)
+    ]
+    assert misses[0] > misses[1] > misses[2] or misses[0] > misses[1] == misses[2] == 0
+
+
+def test_progress_goes_forward(windows):
+    events = []
+    result = train(windows, listener=events.append)
+    assert all(isinstance(event, Progress) and event.part == "stage" for event in events)
+    done = [event.done for event in events]
+    assert done == sorted(done)
+    assert done[-1] == len(result.stage.thresholds)
+    assert f"{len(POOL):,} features of 210 windows" in events[0].detail
+
+
+@given(st.floats(-500, 500))
+@example(300.0)
+@example(300.00002)
+@example(-0.25)
+@example(0.0)
+@settings(max_examples=300, deadline=None)
+def test_a_window_with_the_threshold_score_passes_in_opencv(score):
+    threshold = _file_threshold(score)
+    assert threshold.dtype == np.float32
+    assert np.float64(threshold - np.float32(1e-5)) <= score
+    assert score - np.float64(threshold) <= 2 * np.spacing(np.float32(max(abs(score), 1e-30)))
+
+
+@pytest.mark.parametrize("score", [0.25, -3.0, 300.0])
+def test_rates_follow_opencvs_rule(windows, score):
+    """A window passes if its score is not below float32(threshold - 1e-5), compared in float64."""
+    integrals = WindowIntegrals.of(np.concatenate([windows.positives, windows.negatives]))
+    panel = _Panel(StumpSearch(POOL[:1], integrals, 70, 1), windows, replace(SETTINGS, max_weak=1))
+    panel.hit_rate_on = panel.false_alarm_rate_on = "training"
+    bar = np.float64(np.float32(score) - np.float32(1e-5))
+    panel._training.positives[:] = bar
+    panel._training.negatives[:] = np.nextafter(bar, -np.inf)
+    rates = panel.rates(np.float32(score))
+    assert (rates.hit_rate, rates.false_alarm_rate) == (1, 0)
+    panel._training.positives[:] = score
+    assert panel.rates(panel.tuned_threshold()).hit_rate == 1
+
+
+def test_only_held_out_positives_can_raise_the_threshold(windows):
+    integrals = WindowIntegrals.of(np.concatenate([windows.positives, windows.negatives]))
+    panel = _Panel(StumpSearch(POOL[:1], integrals, 70, 1), windows, SETTINGS)
+    for scores in (panel._training, panel._held_out):
+        scores.positives[:] = 5
+    assert panel.hit_rate_on == "held-out"
+    assert panel.tuned_threshold() == 5
+    panel.hit_rate_on = "training"
+    assert panel.tuned_threshold() == THRESHOLD_EPSILON
+    panel._training.positives[:20] = -5
+    assert panel.tuned_threshold() == -5
+
+
+def test_the_window_size_is_free(rng):
+    window = Size(7, 4)
+    windows = rng.integers(0, 256, (60, 4, 7), np.uint8)
+    empty = windows[:0]
+    result = train(StageWindows(windows[:25], windows[25:], empty, empty), pool=enumerate_features(window))
+    cascade = Cascade(window).with_stage(result.stage)
+    assert np.mean(evaluate_windows(cascade, windows[:25])[0] == 1) == result.tuned.hit_rate
+
+
+def test_a_rate_at_the_target_is_enough(windows):
+    windows = replace(windows, held_out_positives=NONE, held_out_negatives=NONE)
+    result = train(windows)
+    met = replace(SETTINGS, false_alarm_rate=result.tuned.false_alarm_rate)
+    assert len(train(windows, met).stage.thresholds) == len(result.stage.thresholds)
+
+
+def test_training_positives_do_not_raise_the_threshold(windows):
+    """Held-out positives may move the threshold both ways; training positives, which score too well, only down."""
+    only_training = replace(windows, held_out_positives=NONE)
+    by_training = [train(only_training, replace(SETTINGS, hit_rate=r, max_weak=3)) for r in (0.5, 1.0)]
+    assert [r.hit_rate_on for r in by_training] == ["training"] * 2
+    assert by_training[0].stage.threshold == NATURAL_THRESHOLD
+    assert by_training[0].tuned == by_training[0].natural
+    assert by_training[1].stage.threshold < NATURAL_THRESHOLD
+    assert by_training[1].tuned.hit_rate == 1
+    by_held_out = train(windows, replace(SETTINGS, hit_rate=0.5, max_weak=3))
+    assert by_held_out.hit_rate_on == "held-out"
+    assert by_held_out.stage.threshold > NATURAL_THRESHOLD

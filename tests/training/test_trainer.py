@@ -1,0 +1,265 @@
+"""The loop over stages, and what a run is worth after an interruption, in small quick runs (`doubles.small_run`)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import builders
+import doubles
+import numpy as np
+import pytest
+
+from vjcascade.cascade import Cascade
+from vjcascade.detection import evaluate_windows
+from vjcascade.errors import SettingsError
+from vjcascade.training.checkpoint import MODEL_NAME, Checkpoint
+from vjcascade.training.events import Note, Progress, StageDone, StageRecord
+from vjcascade.training.settings import TrainingSettings
+from vjcascade.training.trainer import TrainingData, train
+
+TESTS = Path(__file__).parents[1]
+SETTINGS = doubles.SETTINGS
+
+
+class Interruption(Exception):  # noqa: N818  it is no error
+    pass
+
+
+def stop_after(stage):
+    def listener(event):
+        if isinstance(event, StageDone) and event.record.stage == stage:
+            raise Interruption
+
+    return listener
+
+
+def run(tmp_path, positives, photos, settings, **options):
+    """Train on given data; return the cascade, its records and the notes."""
+    notes = []
+    checkpoint = Checkpoint.open(tmp_path, positives.window, settings, {})
+    cascade = train(
+        positives,
+        photos,
+        settings,
+        checkpoint,
+        n_threads=1,
+        listener=lambda event: notes.append(event.text) if isinstance(event, Note) else None,
+        **options,
+    )
+    return cascade, checkpoint.records, notes
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Return the bytes of the model that an undisturbed run makes."""
+    return doubles.small_run(tmp_path_factory.mktemp("whole"))
+
+
+@pytest.mark.parametrize("n_threads", [2, 4])
+def test_threads_do_not_matter(tmp_path, whole, n_threads):
+    assert doubles.small_run(tmp_path, n_threads=n_threads) == whole
+
+
+@pytest.mark.parametrize("stage", [1, 2, 3, 4])
+def test_a_run_goes_on_after_an_interruption(tmp_path, whole, stage):
+    with pytest.raises(Interruption):
+        doubles.small_run(tmp_path, listener=stop_after(stage))
+    assert Cascade.load(tmp_path / MODEL_NAME).n_stages == stage
+    assert doubles.small_run(tmp_path, resume=True) == whole
+
+
+def test_a_run_may_be_interrupted_after_every_stage(tmp_path, whole):
+    for stage in (1, 2, 3):
+        with pytest.raises(Interruption):
+            doubles.small_run(tmp_path, listener=stop_after(stage), resume=True, n_threads=stage)
+    assert doubles.small_run(tmp_path, resume=True) == whole
+
+
+def test_a_complete_run_stays_as_it_is(tmp_path, whole):
+    for _ in range(2):
+        assert doubles.small_run(tmp_path, resume=True) == whole
+
+
+def test_a_run_that_met_its_target_stays_as_it_is(tmp_path):
+    """Interrupted after its last stage or not: nothing is trained beyond the target."""
+    settings = replace(SETTINGS, target_false_alarm_rate=0.1)
+    undisturbed = doubles.small_run(tmp_path / "undisturbed", settings)
+    n_stages = Cascade.load(tmp_path / "undisturbed" / MODEL_NAME).n_stages
+    assert 1 < n_stages < settings.max_stages
+    with pytest.raises(Interruption):
+        doubles.small_run(tmp_path, settings, listener=stop_after(n_stages))
+    assert doubles.small_run(tmp_path, settings, resume=True) == undisturbed
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
+@pytest.mark.parametrize("part", ["stage 2: boosting", "stage 3: mining negatives"])
+def test_a_killed_run_goes_on(tmp_path, whole, part):
+    environment = {**os.environ, "PYTHONPATH": str(TESTS.parent)}
+    command = [sys.executable, TESTS / "doubles.py", tmp_path, part]
+    killed = subprocess.run(command, env=environment, timeout=60, check=False, capture_output=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert [path.name for path in tmp_path.iterdir()] == [MODEL_NAME]
+    assert Cascade.load(tmp_path / MODEL_NAME).n_stages == int(part[6]) - 1
+    assert doubles.small_run(tmp_path, resume=True) == whole
+
+
+def test_more_stages_can_be_asked_for_later(tmp_path, whole):
+    doubles.small_run(tmp_path, replace(SETTINGS, max_stages=2))
+    assert doubles.small_run(tmp_path, resume=True) == whole
+
+
+def test_seeds_matter(tmp_path, whole):
+    other = doubles.small_run(tmp_path, replace(SETTINGS, seed=SETTINGS.seed + 1))
+    assert other.partition(b"<stages>")[2] != whole.partition(b"<stages>")[2]
+
+
+def test_records_say_what_the_model_does(tmp_path):
+    """Counts and rates of every stage, measured again with the detector."""
+    events = []
+    doubles.small_run(tmp_path, listener=events.append)
+    cascade = Cascade.load(tmp_path / MODEL_NAME)
+    records = [event.record for event in events if isinstance(event, StageDone)]
+    assert [r.stage for r in records] == list(range(1, cascade.n_stages + 1))
+    assert [r.n_weak for r in records] == cascade.stage_sizes.tolist()
+    assert [r.tuned.threshold for r in records] == cascade.stage_thresholds.tolist()
+    positives, photos = doubles.hard_data(np.random.default_rng(440))
+    data = TrainingData.split(positives, photos, SETTINGS)
+    for windows, counts in (
+        (data.positives, [r.n_positives for r in records]),
+        (data.held_out_positives, [r.n_held_out_positives for r in records]),
+    ):
+        passed, _ = evaluate_windows(cascade, windows)
+        reached = [np.count_nonzero(passed >= stage) for stage in range(cascade.n_stages + 1)]
+        assert counts == reached[:-1]
+        if windows is data.held_out_positives:
+            rates = [n / len(windows) for n in reached[1:]]
+            assert [r.overall_held_out_hit_rate for r in records] == rates
+            assert [r.overall_hit_rate for r in records] == rates  # they are what was measured on
+            assert {r.hit_rate_on for r in records} == {"held-out"}
+    rates = [r.overall_false_alarm_rate for r in records]
+    assert all(0 < rate <= 1 for rate in rates)
+    assert rates[1] < rates[0] / 2
+
+
+def test_held_out_samples_are_not_trained_on():
+    positives, photos = doubles.hard_data(np.random.default_rng(440))
+    data = TrainingData.split(positives, photos, SETTINGS)
+    for part, held_out, n_held_out in (
+        (data.positives, data.held_out_positives, 24),
+        ([data.photos[i] for i in range(10)], [data.held_out_photos[i] for i in range(2)], 2),
+    ):
+        assert len(held_out) == n_held_out
+        assert not {a.tobytes() for a in part} & {a.tobytes() for a in held_out}
+        assert len(part) + len(held_out) in (120, 12)
+
+
+def test_positives_are_thinned_at_random(rng):
+    positives, photos = doubles.hard_data(rng)
+    settings = replace(SETTINGS, max_samples=60)
+    data = TrainingData.split(positives, photos, settings)
+    everything = TrainingData.split(positives, photos, SETTINGS).positives
+    assert len(data.positives) == 30
+    assert {w.tobytes() for w in data.positives} < {w.tobytes() for w in everything}
+    assert data.positives.tobytes() != everything[:30].tobytes()
+    assert len(data.held_out_positives) == 24
+
+
+def test_positives_are_used_up_slowly(tmp_path, rng):
+    """Case 8: 20 noisy positives, hit rate 0.9, ten stages."""
+    noise = rng.integers(60, 200, (20, 6, 6), np.uint8)
+    photos = doubles.backgrounds_of([rng.integers(60, 200, (30, 30), np.uint8) for _ in range(6)])
+    settings = TrainingSettings(hit_rate=0.9, max_stages=10, max_weak=2, n_negatives=40, max_samples=100)
+    cascade, records, _ = run(tmp_path, doubles.positives_of(noise), photos, settings)
+    passed, _ = evaluate_windows(cascade, noise)
+    left = [np.count_nonzero(passed >= stage) for stage in range(cascade.n_stages + 1)]
+    assert len(records) == 10
+    assert all(n >= least for n, least in zip(left, (20, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9), strict=True))
+    assert left[-1] < 20
+    assert [r.n_positives for r in records] == left[:-1]
+    assert all(r.hit_rate_on == "training" and r.overall_held_out_hit_rate is None for r in records)
+    assert [r.overall_hit_rate for r in records] == [n / 20 for n in left[1:]]
+
+
+def test_negatives_run_out(tmp_path, rng):
+    """Case 7: easy negatives. Training ends early with a good model and says so."""
+    bright_left = np.where(np.arange(6) < 3, 200, 50) + rng.normal(0, 12, (60, 6, 6))
+    photos = [rng.normal(128, 12, (30, 30)).clip(0, 255).astype(np.uint8) for _ in range(5)]
+    positives = doubles.positives_of(bright_left.clip(0, 255).astype(np.uint8))
+    settings = TrainingSettings(n_negatives=60)
+    cascade, records, notes = run(tmp_path, positives, doubles.backgrounds_of(photos), settings)
+    assert 0 < cascade.n_stages == len(records) < 10
+    assert f"training ended early with {cascade.n_stages} stages" in notes[-1]
+    assert "windows were looked at, all there are" in notes[-1]
+    assert records[0].n_weak == 1
+    assert any("one weak classifier separates everything" in note for note in notes)
+    assert Cascade.load(tmp_path / MODEL_NAME).n_stages == cascade.n_stages
+
+
+def test_the_limit_on_windows_is_said(tmp_path, rng):
+    positives, photos = doubles.hard_data(rng)
+    settings = replace(SETTINGS, max_windows=300, max_stages=20, false_alarm_rate=0.1, max_weak=30)
+    _, _, notes = run(tmp_path, positives, photos, settings)
+    assert "training ended early" in notes[-1]
+    assert "the limit for a stage" in notes[-1]
+
+
+def test_flat_photos_cannot_train_a_stage(tmp_path, rng):
+    positives, _ = doubles.hard_data(rng)
+    photos = doubles.backgrounds_of([np.full((30, 30 + i), 9, np.uint8) for i in range(3)])
+    with pytest.raises(
+        SettingsError, match=r"no stage could be trained: no negative window passes the contrast"
+    ):
+        run(tmp_path, positives, photos, SETTINGS)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_told_apart_is_said(tmp_path, rng):
+    noise = builders.smooth_noise(rng, 40, 40)
+    seen = np.stack([noise[y : y + 6, x : x + 6] for x, y in rng.integers(0, 34, (300, 2)).tolist()])
+    seen = seen[evaluate_windows(Cascade(doubles.WINDOW), seen)[0] == 0][:60]
+    settings = replace(SETTINGS, max_weak=1, hit_rate=1.0, held_out=0)
+    with pytest.raises(SettingsError, match=r"no stage could be trained: .*cannot be told apart"):
+        run(tmp_path, doubles.positives_of(seen), doubles.backgrounds_of([noise]), settings)
+
+
+@pytest.mark.parametrize("target", [1.0, 0.5])
+def test_the_target_ends_training(tmp_path, rng, target):
+    settings = replace(SETTINGS, target_false_alarm_rate=target)
+    cascade, records, notes = run(tmp_path, *doubles.hard_data(rng), settings)
+    assert records[-1].overall_false_alarm_rate <= target
+    assert all(r.overall_false_alarm_rate > target for r in records[:-1])
+    assert cascade.n_stages >= 1
+    assert "meets the target" in notes[-1]
+
+
+def test_events_come_in_order(tmp_path):
+    events = []
+    doubles.small_run(tmp_path, listener=events.append)
+    parts = dict.fromkeys(e.part for e in events if isinstance(e, Progress))
+    kinds = ("mining negatives", "mining held-out negatives", "boosting")
+    assert list(parts) == [f"stage {n}: {kind}" for n in (1, 2, 3, 4) for kind in kinds]
+    assert all(isinstance(e.record, StageRecord) for e in events if isinstance(e, StageDone))
+    assert "training on 96 positives and 80 negatives a stage" in events[0].text
+    assert events[-1] == Note("training ended with 4 stages: the most asked for")
+
+
+def test_records_count_the_windows_that_were_looked_at(tmp_path):
+    events = []
+    doubles.small_run(tmp_path, listener=events.append)
+    told = {e.part: e.detail for e in events if isinstance(e, Progress)}  # the last of each part
+    for event in events:
+        if isinstance(event, StageDone):
+            detail = told[f"stage {event.record.stage}: mining negatives"]
+            assert detail.endswith(f"found in {event.record.windows_searched:,} windows")
+
+
+def test_only_perfect_separation_is_called_too_easy(tmp_path, rng):
+    settings = replace(SETTINGS, max_weak=1, max_stages=2)
+    _, records, notes = run(tmp_path, *doubles.hard_data(rng), settings)
+    assert all(r.n_weak == 1 and r.tuned.false_alarm_rate > 0 for r in records)
+    assert not any("separates everything" in note for note in notes)

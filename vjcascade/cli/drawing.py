@@ -1,0 +1,133 @@
+"""Copies of pictures and videos with the detections drawn in."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.cli.inputs import Input
+from vjcascade.errors import SettingsError
+from vjcascade.imaging import write_image
+from vjcascade.types import Size
+from vjcascade.video import VideoSink
+
+FRAMES_TO_TIME = 10
+"""Frames whose times decide the rate of a drawn video."""
+
+DEFAULT_RATE = 25.0
+"""Frames per second where their times do not tell."""
+
+
+def plan_drawings(inputs: Sequence[Input], folder: Path) -> dict[Input, Path]:
+    """Choose a file in a folder for each input; inputs of one name get numbers.
+
+    Raises
+    ------
+    SettingsError
+        If an input itself would be overwritten.
+    """
+    originals = {source.path.resolve() for source in inputs if source.path is not None}
+    folder.mkdir(parents=True, exist_ok=True)
+    taken: set[str] = set()
+    targets: dict[Input, Path] = {}
+    for source in dict.fromkeys(inputs):
+        target = folder / _free_name(source, taken)
+        if target.resolve() in originals:
+            raise SettingsError(
+                f"drawing would overwrite the picture {target}: give another folder to --draw"
+            )
+        targets[source] = target
+    return targets
+
+
+def open_drawing(source: Input, target: Path) -> Drawing:
+    """Return the drawn copy of an input, still to be entered."""
+    return VideoDrawing(target) if source.is_moving else PictureDrawing(target)
+
+
+def _free_name(source: Input, taken: set[str]) -> str:
+    stem = source.name.replace(" ", "-") if source.path is None else source.path.stem
+    suffix = ".mp4" if source.is_moving else ".png"
+    names = (f"{stem}{suffix}" if n == 1 else f"{stem}-{n}{suffix}" for n in count(1))
+    name = next(name for name in names if name.casefold() not in taken)
+    taken.add(name.casefold())
+    return name
+
+
+class Drawing(ABC):
+    """The drawn copy of an input under construction; a context manager.
+
+    Parameters
+    ----------
+    target : Path
+        The file.
+    """
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+
+    def __enter__(self) -> Self:
+        return self
+
+    @abstractmethod
+    def add(self, drawn: NDArray[np.uint8], seconds: float) -> None:
+        """Take a picture or the next frame: RGB, shape (h, w, 3), and its time."""
+
+    def __exit__(  # noqa: B027  nothing to do for pictures
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Finish the file, or after an error leave none."""
+
+
+class PictureDrawing(Drawing):
+    """The drawn copy of a picture."""
+
+    def add(self, drawn: NDArray[np.uint8], seconds: float) -> None:
+        """Write the picture."""
+        del seconds
+        write_image(self.target, drawn)
+
+
+class VideoDrawing(Drawing):
+    """The drawn copy of a video; the first frames wait until their times tell the rate."""
+
+    def __init__(self, target: Path) -> None:
+        super().__init__(target)
+        self._waiting: list[NDArray[np.uint8]] = []
+        self._seconds: list[float] = []
+        self._sink: VideoSink | None = None
+
+    def add(self, drawn: NDArray[np.uint8], seconds: float) -> None:
+        """Append a frame."""
+        if self._sink is not None:
+            self._sink.write(drawn)
+            return
+        self._waiting.append(drawn)
+        self._seconds.append(seconds)
+        if len(self._waiting) == FRAMES_TO_TIME:
+            self._open()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._sink is None and self._waiting and kind is None:
+            self._open()
+        if self._sink is not None:
+            self._sink.__exit__(kind, error, trace)
+
+    def _open(self) -> None:
+        height, width = self._waiting[0].shape[:2]
+        steps = np.diff(self._seconds)
+        step = float(np.median(steps)) if len(steps) else 0.0
+        self._sink = VideoSink(self.target, 1 / step if step > 0 else DEFAULT_RATE, Size(width, height))
+        self._sink.__enter__()
+        for drawn in self._waiting:
+            self._sink.write(drawn)
+        self._waiting.clear()

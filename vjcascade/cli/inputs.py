@@ -1,0 +1,118 @@
+"""What a detector is pointed at: picture files, video files, a camera."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.errors import ImageError
+from vjcascade.imaging import IMAGE_SUFFIXES, read_image
+from vjcascade.video import camera_frames, is_video, read_frames
+
+
+class Shot(NamedTuple):
+    """A picture, or a frame of a video.
+
+    Attributes
+    ----------
+    name : str
+        File or camera.
+    image : ndarray of shape (h, w) or (h, w, 3), dtype uint8
+        Grey or RGB.
+    frame : int or None
+        0 for the first frame; None for a picture.
+    seconds : float
+        Time of the frame.
+    """
+
+    name: str
+    image: NDArray[np.uint8]
+    frame: int | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Input:
+    """A picture file, a video file, or, where there is no path, a camera.
+
+    Attributes
+    ----------
+    path : Path or None
+        The file.
+    camera : int
+        The camera's number.
+    """
+
+    path: Path | None
+    camera: int = 0
+
+    @property
+    def name(self) -> str:
+        """The file as it was named, or "camera 0"."""
+        return f"camera {self.camera}" if self.path is None else str(self.path)
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether it has frames."""
+        return self.path is None or is_video(self.path)
+
+    def shots(self) -> Iterator[Shot]:
+        """Yield the picture, or the frames one after the other.
+
+        Raises
+        ------
+        ImageError
+            If the file cannot be read.
+        DeviceError
+            If the camera cannot.
+        """
+        if self.path is not None and not self.is_moving:
+            yield Shot(self.name, read_image(self.path))
+            return
+        frames = camera_frames(self.camera) if self.path is None else read_frames(self.path)
+        for frame in frames:
+            yield Shot(self.name, frame.image, frame.index, frame.seconds)
+
+
+def find_inputs(sources: Sequence[Path], *, left_out: Path | None = None) -> list[Input]:
+    """Return the files named, and for each folder the pictures in it and its subfolders, sorted.
+
+    Parameters
+    ----------
+    sources : sequence of Path
+        Files and folders.
+    left_out : Path, optional
+        A folder inside one of the folders whose pictures are not wanted.
+
+    Raises
+    ------
+    ImageError
+        If there is no picture in a folder.
+    """
+    found: list[Input] = []
+    for source in sources:
+        paths = _pictures_in(source, left_out) if source.is_dir() else [source]
+        found += [Input(path) for path in paths]
+    return found
+
+
+def _pictures_in(folder: Path, left_out: Path | None) -> list[Path]:
+    excluded = left_out.resolve() if left_out is not None else None
+    if excluded == folder.resolve():
+        excluded = None
+    found = [path for path in sorted(folder.rglob("*")) if _is_picture(path.relative_to(folder))]
+    found = [path for path in found if path.is_file() and excluded not in path.resolve().parents]
+    if not found:
+        suffixes = ", *".join(sorted(IMAGE_SUFFIXES))
+        raise ImageError(f"{folder}: there is no picture in this folder; looked for files named *{suffixes}")
+    return found
+
+
+def _is_picture(path: Path) -> bool:
+    is_hidden = any(part.startswith(".") for part in path.parts)
+    return path.suffix.lower() in IMAGE_SUFFIXES and not is_hidden

@@ -1,0 +1,54 @@
+"""``vjcascade inspect``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vjcascade.cascade import Cascade
+
+
+def inspect(model: Path, /) -> None:
+    """Show what is in a model file.
+
+    Parameters
+    ----------
+    model : path
+        Cascade file, as trained here or by OpenCV.
+    """
+    from vjcascade.cascade import Cascade
+    from vjcascade.cli.console import plain_console
+
+    console = plain_console()
+    for line in _lines(model, Cascade.load(model)):
+        console.print(line)
+
+
+def _lines(model: Path, cascade: Cascade) -> Iterator[str]:
+    tilted = int(cascade.features["tilted"].sum())
+    n_nodes = len(cascade.nodes)
+    kind = "stumps" if n_nodes == cascade.n_trees else f"trees with {n_nodes} nodes"
+    yield f"{model}"
+    yield f"window: {cascade.window}"
+    yield f"stages: {cascade.n_stages}"
+    yield f"weak classifiers: {cascade.n_trees} {kind}; in each stage: {' '.join(map(str, cascade.stage_sizes))}"
+    yield f"features: {len(cascade.features)}, {tilted} of them tilted"
+    yield from _training_lines(cascade)
+
+
+def _training_lines(cascade: Cascade) -> Iterator[str]:
+    from vjcascade.cli.stage_table import HEADER, LEGEND, stage_row
+    from vjcascade.cli.training_log import quality
+
+    record = cascade.metadata
+    if not record.get("stages"):
+        yield "how it was trained: not recorded in the file"
+        return
+    for part in ("data", "settings"):
+        yield f"\n{part}:"
+        yield from (f"  {name}: {value}" for name, value in record[part].items())
+    yield f"\n{LEGEND}\n\n{HEADER}"
+    yield from map(stage_row, record["stages"])
+    yield f"\n{quality(cascade)}"

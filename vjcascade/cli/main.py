@@ -1,0 +1,122 @@
+"""The programs ``vjcascade`` and ``train-cascade``: commands by name, errors as sentences."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import NoReturn
+
+from cyclopts import App, CycloptsError, UnusedCliTokensError
+
+from vjcascade.cli.exit_codes import ExitCode
+from vjcascade.errors import CascadeError, SettingsError
+
+_COMMANDS = {
+    "train": """Train a cascade from a folder of crops and a folder of photos.
+
+The model is saved after every stage: a run that was stopped goes on with --resume.
+
+For example: vjcascade train crops photos --output signs --preset quick""",
+    "detect": """Find the object in pictures, folders, videos or a camera.
+
+Results go to standard output, all else to standard error. If a picture cannot be read, the exit code is 2.
+
+For example: vjcascade detect signs/cascade.xml holiday --draw drawn""",
+    "inspect": """Show what is in a model file: stages, features, how it was trained.""",
+    "demo": """Train a small face detector from pictures that are already installed, and try it.""",
+}
+_LONG_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
+
+
+def main() -> NoReturn:
+    """Run ``vjcascade``, and leave Python."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def train_main() -> NoReturn:
+    """Run ``train-cascade``, which is ``vjcascade train``, and leave Python."""
+    sys.exit(run(["train", *sys.argv[1:]]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line and return the exit code; errors are printed.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        Without the program's name.
+
+    Returns
+    -------
+    int
+        0 done, 2 the input or the command line is wrong, 1 a fault of ours, 130 interrupted from the keyboard,
+        141 whoever read our output stopped reading.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a name that the terminal cannot show must stop nothing
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        _refuse_long_dashes(arguments)
+        code = _app()(list(arguments))
+        sys.stdout.flush()
+        return code if isinstance(code, int) else ExitCode.DONE
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains as it ends
+        return ExitCode.READER_GONE
+    except KeyboardInterrupt as interrupt:
+        _complain("; ".join(["stopped", *interrupt.args]))
+        return ExitCode.INTERRUPTED
+    except (CycloptsError, CascadeError, OSError) as error:
+        _complain(_sentence(error))
+        return ExitCode.WRONG_INPUT
+    except Exception as error:
+        if os.environ.get("VJCASCADE_DEBUG"):
+            raise
+        _complain(f"internal error: {error!r}\nplease report it; VJCASCADE_DEBUG=1 shows where it happened")
+        return ExitCode.OUR_FAULT
+
+
+def _app() -> App:
+    """Return the commands; the module of each is imported when it is called."""
+    app = App(
+        name="vjcascade",
+        help="Train Viola-Jones cascades from image folders, and detect with them.",
+        version=lambda: version("vjcascade"),
+        help_format="plaintext",
+        result_action="return_value",
+        exit_on_error=False,
+        print_error=False,
+        suppress_keyboard_interrupt=False,
+    )
+    for name, text in _COMMANDS.items():
+        app.command(f"vjcascade.cli.{name}:{name}", name=name, help=text)
+    return app
+
+
+def _refuse_long_dashes(arguments: Sequence[str]) -> None:
+    """Refuse options that a word processor or a web page has given a dash in place of the hyphens."""
+    for word in arguments:
+        if word == "--":
+            return
+        if word.startswith(tuple(_LONG_DASHES)):
+            name = word.lstrip("-" + _LONG_DASHES)
+            raise SettingsError(
+                f"{word!r} begins with a long dash: write --{name} with two hyphens (or ./{word} if it is a file)"
+            )
+
+
+def _sentence(error: Exception) -> str:
+    """Say what is wrong, and for a command line that is, where help is."""
+    if isinstance(error, CycloptsError):
+        words = error.unused_tokens if isinstance(error, UnusedCliTokensError) else None
+        problem = f"nothing is expected at {' '.join(map(repr, words))}" if words else str(error)
+        return f"{problem}\nsee: {' '.join(['vjcascade', *(error.command_chain or ())])} --help"
+    if isinstance(error, OSError) and not isinstance(error, CascadeError) and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
+def _complain(message: str) -> None:
+    sys.stderr.write(f"vjcascade: error: {message}\n")

@@ -1,0 +1,23 @@
+"""Kinds of options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from cyclopts import Parameter, Token
+from cyclopts.validators import Number
+
+from vjcascade.types import Size
+
+
+def _size(type_: Any, tokens: Sequence[Token]) -> Size:
+    del type_
+    return Size.parse(tokens[0].value)
+
+
+SizeOption = Annotated[Size, Parameter(converter=_size, n_tokens=1, accepts_keys=False)]
+"""A size written as WIDTHxHEIGHT."""
+
+CountOption = Annotated[int, Parameter(validator=Number(gte=1))]
+"""A whole number, at least 1."""

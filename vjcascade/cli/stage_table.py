@@ -1,0 +1,62 @@
+"""What a stage reached, as a row of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+LEGEND = """\
+In each row: what one more stage brings. hit: share of the positives that pass; false: share of the negatives that do.
+  tuned      at the threshold tuned for the hit rate, which the stage uses (at: that threshold)
+  natural    at threshold 0, where the costs alone decide
+  AdaBoost   plain AdaBoost with as many weak classifiers on the same windows, its threshold tuned likewise
+  so far     all stages together: share of all positives, and of all windows in the photos, that pass
+  searched   windows looked at to find this stage's negatives
+  *          measured on the windows of the training itself, so too good to be true; the others were held out"""
+
+HEADER = """\
+                      tuned            natural         AdaBoost           so far         windows
+stage weak  at       hit   false      hit   false      hit   false      hit     false    searched"""
+
+
+def stage_row(record: Mapping[str, Any]) -> str:
+    """Return a row below `HEADER`.
+
+    Parameters
+    ----------
+    record : mapping
+        A `StageRecord` as plain values, as models keep it in their metadata.
+    """
+    hit_mark, false_mark = (
+        "*" if record[on] == "training" else " " for on in ("hit_rate_on", "false_alarm_rate_on")
+    )
+
+    def pair(rates: Mapping[str, float] | None) -> str:
+        if rates is None:
+            return f"{'-':>6}  {'-':>6}  "
+        return f"{_percent(rates['hit_rate'])}{hit_mark} {_percent(rates['false_alarm_rate'])}{false_mark}  "
+
+    return (
+        f"{record['stage']:5} {record['n_weak']:4} {record['tuned']['threshold']:6.2f} "
+        f"{pair(record['tuned'])}{pair(record['natural'])}{pair(record['baseline'])}"
+        f"{_percent(record['overall_hit_rate'])}{hit_mark}  {record['overall_false_alarm_rate']:.1e}{false_mark} "
+        f"{record['windows_searched']:11,}"
+    )
+
+
+def _percent(rate: float) -> str:
+    return f"{100 * rate:5.1f}%"
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in words of at most seven characters.
+
+    Examples
+    --------
+    >>> duration(59.6), duration(3599), duration(7260)
+    ('1m 00s', '59m 59s', '2h 01m')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes >= 60:
+        return f"{minutes // 60}h {minutes % 60:02}m"
+    return f"{minutes}m {rest:02}s" if minutes else f"{rest}s"

@@ -1,0 +1,107 @@
+"""``vjcascade train``."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, get_type_hints
+
+from cyclopts import Parameter
+
+from vjcascade.cli.options import CountOption, SizeOption
+from vjcascade.training import Preset, TrainingSettings, preset_settings
+
+_NAMES = {"max_stages": "--stages", "n_negatives": "--negatives"}
+_Flag = Annotated[bool, Parameter(negative="", show_default=False)]
+
+
+def _setting(name: str, kind: Any) -> Any:
+    """Return the option for a field of `TrainingSettings`, its help naming what each preset says."""
+    values = {preset: preset_settings(preset).as_dict()[name] for preset in Preset}
+    shared = len(set(values.values())) == 1
+    default = str(values[Preset.NORMAL]) if shared else ", ".join(f"{k} {v}" for k, v in values.items())
+    shown = False if values[Preset.NORMAL] is None else default
+    return Annotated[kind, Parameter(name=_NAMES.get(name), show_default=shown)]
+
+
+if TYPE_CHECKING:
+    Settings = dict[str, Any]
+else:
+    _hints = get_type_hints(TrainingSettings)
+    Settings = TypedDict(
+        "Settings", {f.name: _setting(f.name, _hints[f.name]) for f in fields(TrainingSettings)}, total=False
+    )
+    Settings.__doc__ = TrainingSettings.__doc__  # where the options' help comes from
+
+
+def train(  # noqa: PLR0913  each is a user's choice
+    positives: Path,
+    negatives: Path,
+    /,
+    *,
+    output: Annotated[Path, Parameter(alias="-o")] = Path("model"),
+    preset: Preset = Preset.NORMAL,
+    window: SizeOption | None = None,
+    min_side: CountOption | None = None,
+    resume: _Flag = False,
+    overwrite: _Flag = False,
+    strict: _Flag = False,
+    threads: CountOption | None = None,
+    settings: Annotated[Settings | None, Parameter(name="*")] = None,
+) -> None:
+    """Train a cascade.
+
+    Parameters
+    ----------
+    positives : path
+        Folder of crops that each show the object and little else, or a list of boxes in photos (info.dat).
+    negatives : path
+        Folder of photos without the object, or a list of them (bg.txt).
+    output : path
+        Folder for the model, cascade.xml.
+    preset : Preset
+        quick for a first look, normal for a model to use, thorough for more of everything.
+    window : Size
+        Training window in pixels, for example 24x24; proposed from the crops if not given.
+    min_side : int
+        Leave out crops whose shorter side has fewer pixels.
+    resume : bool
+        Go on with the model in the output folder.
+    overwrite : bool
+        Replace the model in the output folder.
+    strict : bool
+        Stop before training if any file cannot be used.
+    threads : int
+        All processors if not given; the model does not depend on it.
+    settings : dict
+        Changes to the preset.
+    """
+    from vjcascade.cli.training_log import TrainingLog
+    from vjcascade.training import train_from_sources
+    from vjcascade.training.checkpoint import MODEL_NAME
+
+    model = output / MODEL_NAME
+    with TrainingLog() as log:
+        try:
+            cascade = train_from_sources(
+                positives,
+                negatives,
+                output,
+                preset_settings(preset, **(settings or {})),
+                window=window,
+                min_side=min_side,
+                resume=resume,
+                overwrite=overwrite,
+                strict=strict,
+                n_threads=threads,
+                listener=log,
+            )
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(_what_is_left(model)) from None
+    log.finish(cascade, model)
+
+
+def _what_is_left(model: Path) -> str:
+    if not model.exists():
+        return "no stage was finished"
+    return f"the stages finished so far are in {model}: go on with --resume (and without --overwrite)"

@@ -1,0 +1,73 @@
+"""Render a training run: notes as lines, stages as rows of a table, progress as one line."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from vjcascade.cascade import Cascade
+from vjcascade.cli.console import ProgressLine, plain_console
+from vjcascade.cli.stage_table import HEADER, LEGEND, duration, stage_row
+from vjcascade.training.events import Event, Note, Progress, StageDone
+
+TIME_LEGEND = (
+    "  left       for all the stages that may still come, if each takes as long as the slower of the last two"
+)
+TIME_HEADER = "     time     left"
+
+
+class TrainingLog:
+    """A listener that prints events; a context manager, so that no line of progress stays behind."""
+
+    def __init__(self) -> None:
+        self._console = plain_console()
+        self._progress = ProgressLine(self._console)
+        self._seconds: list[float] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.clear()
+
+    def __call__(self, event: Event) -> None:
+        """Print one event."""
+        if isinstance(event, Progress):
+            self._progress.update(event)
+        else:
+            self._say(event.text if isinstance(event, Note) else self._stage(event))
+
+    def finish(self, cascade: Cascade, model: Path) -> None:
+        """Say where the model is, what is known of its quality, and what to try next."""
+        self._say(f"\nmodel: {model}, {cascade.n_stages} stages, {cascade.n_trees} weak classifiers")
+        self._say(quality(cascade))
+        self._say(f"try it: vjcascade detect {shlex.quote(str(model))} PICTURE --draw drawn")
+
+    def _stage(self, event: StageDone) -> str:
+        is_first = not self._seconds
+        self._seconds.append(event.seconds)
+        left = (event.n_stages - event.record.stage) * max(self._seconds[-2:])
+        row = f"{stage_row(event.record.as_dict())} {duration(event.seconds):>8} {duration(left):>8}"
+        return f"\n{LEGEND}\n{TIME_LEGEND}\n\n{HEADER}{TIME_HEADER}\n{row}" if is_first else row
+
+    def _say(self, text: str) -> None:
+        self._progress.clear()
+        self._console.print(text)
+        self._console.file.flush()
+
+
+def quality(cascade: Cascade) -> str:
+    """Say in a sentence what a trained cascade reached by its own record."""
+    last = cascade.metadata["stages"][-1]
+    hits = last["overall_held_out_hit_rate"]
+    found = (
+        f"{hits:.1%} of the positives held out"
+        if hits is not None
+        else f"{last['overall_hit_rate']:.1%} of the positives it was trained on (none were held out)"
+    )
+    rate = last["overall_false_alarm_rate"]
+    return f"it finds {found}; false alarms: about one in {1 / rate:,.0f} windows"
