@@ -161,10 +161,10 @@ def test_all_differences_are_named_at_once(folder):
     for text in (
         "window: 24x24 in the model, 20x20 now",
         "settings.seed: 0 in the model, 5 now",
-        f"data.positives_sha256: {'ab' * 32} in the model, {'cd' * 32} now",
         "data.photos: 7 in the model, 8 now",
     ):
         assert text in str(caught.value)
+    assert "sha256" not in str(caught.value)
     assert (folder / MODEL_NAME).read_bytes() == before
 
 
@@ -180,8 +180,6 @@ def test_a_run_on_other_pictures_is_refused(tmp_path):
     model = doubles.small_run(tmp_path, settings)
     data = Cascade.load(tmp_path / MODEL_NAME).metadata["data"]
     other = {**data, "positives_sha256": "0" * 64}
-    with pytest.raises(
-        SettingsError, match=rf"data\.positives_sha256: {data['positives_sha256']} in the model"
-    ):
+    with pytest.raises(SettingsError, match="as many positives as before, but they are other pictures"):
         Checkpoint.open(tmp_path, doubles.WINDOW, settings, other, resume=True)
     assert (tmp_path / MODEL_NAME).read_bytes() == model

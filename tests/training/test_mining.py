@@ -217,6 +217,15 @@ def test_windows_come_from_all_photos(rng):
     assert max(per_photo) <= 10
 
 
+def test_one_photo_makes_up_for_the_others(rng):
+    """Where most photos give nothing, what the others give beyond their share is used."""
+    flat = [np.full((40, 40), grey, np.uint8) for grey in range(7)]
+    photos = doubles.Pictures([*flat, builders.smooth_noise(rng, 40, 40)])
+    assert len(mine(photos, Cascade(WINDOW), 60).windows) == 60
+    mined = mine(photos, Cascade(WINDOW), EVERYTHING)
+    assert as_set(mined.windows) == as_set(all_windows(doubles.Pictures([photos[7]])))
+
+
 def test_mining_sees_the_level_images_of_the_detector(photos, cascade, monkeypatch):
     seen = set()
     integrals = Scanner.integrals
@@ -248,3 +257,12 @@ def test_photos_are_visited_in_random_order(rng):
     of_photo = [as_set(all_windows(doubles.Pictures([photos[i]]))) for i in range(len(photos))]
     chosen = [mine(photos, Cascade(WINDOW), 1, seed=(5, i)).windows[0].tobytes() for i in range(12)]
     assert len({next(i for i, known in enumerate(of_photo) if one in known) for one in chosen}) > 2
+
+
+def test_a_rich_photo_makes_up_for_poor_ones(rng):
+    """What is beyond a photo's share is taken where the other photos have too little, in the same sweep too."""
+    photos = noise(rng, (40, 40), *[(12, 10)] * 7)
+    mined = mine(photos, Cascade(WINDOW), 100, pass_rate=1e-9)
+    assert len(as_set(mined.windows)) == 100
+    small = {photos[i].tobytes() for i in range(1, 8)}
+    assert small <= as_set(mined.windows)

@@ -17,8 +17,9 @@ import pytest
 from vjcascade.cascade import Cascade
 from vjcascade.detection import evaluate_windows
 from vjcascade.errors import SettingsError
+from vjcascade.training import trainer
 from vjcascade.training.checkpoint import MODEL_NAME, Checkpoint
-from vjcascade.training.events import Note, Progress, StageDone, StageRecord
+from vjcascade.training.events import Ended, Note, Progress, StageDone, StageRecord
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.trainer import TrainingData, train
 
@@ -48,7 +49,7 @@ def run(tmp_path, positives, photos, settings, **options):
         settings,
         checkpoint,
         n_threads=1,
-        listener=lambda event: notes.append(event.text) if isinstance(event, Note) else None,
+        listener=lambda event: notes.append(event.text) if isinstance(event, Note | Ended) else None,
         **options,
     )
     return cascade, checkpoint.records, notes
@@ -245,7 +246,7 @@ def test_events_come_in_order(tmp_path):
     assert list(parts) == [f"stage {n}: {kind}" for n in (1, 2, 3, 4) for kind in kinds]
     assert all(isinstance(e.record, StageRecord) for e in events if isinstance(e, StageDone))
     assert "training on 96 positives and 80 negatives a stage" in events[0].text
-    assert events[-1] == Note("training ended with 4 stages: the most asked for")
+    assert events[-1] == Ended("training ended with 4 stages: the most asked for")
 
 
 def test_records_count_the_windows_that_were_looked_at(tmp_path):
@@ -263,3 +264,16 @@ def test_only_perfect_separation_is_called_too_easy(tmp_path, rng):
     _, records, notes = run(tmp_path, *doubles.hard_data(rng), settings)
     assert all(r.n_weak == 1 and r.tuned.false_alarm_rate > 0 for r in records)
     assert not any("separates everything" in note for note in notes)
+
+
+def test_every_mining_has_a_seed_of_its_own(tmp_path, monkeypatch):
+    """Or every stage would look at the same places of the same photos first."""
+    seeds, mine = [], trainer.mine_negatives
+
+    def spy(*arguments, seed, **options):
+        seeds.append(tuple(seed))
+        return mine(*arguments, seed=seed, **options)
+
+    monkeypatch.setattr(trainer, "mine_negatives", spy)
+    doubles.small_run(tmp_path)
+    assert len(set(seeds)) == len(seeds) == 8  # four stages, negatives to train on and held-out ones

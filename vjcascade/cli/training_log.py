@@ -10,7 +10,8 @@ from typing import Self
 from vjcascade.cascade import Cascade
 from vjcascade.cli.console import ProgressLine, plain_console
 from vjcascade.cli.stage_table import HEADER, LEGEND, duration, stage_row
-from vjcascade.training.events import Event, Note, Progress, StageDone
+from vjcascade.training.events import Ended, Event, Note, Progress, StageDone
+from vjcascade.words import counted
 
 TIME_LEGEND = (
     "  left       for all the stages that may still come, if each takes as long as the slower of the last two"
@@ -24,6 +25,7 @@ class TrainingLog:
     def __init__(self) -> None:
         self._console = plain_console()
         self._progress = ProgressLine(self._console)
+        self._ended = ""
         self._seconds: list[float] = []
 
     def __enter__(self) -> Self:
@@ -38,14 +40,18 @@ class TrainingLog:
         """Print one event."""
         if isinstance(event, Progress):
             self._progress.update(event)
+        elif isinstance(event, Ended):
+            self._ended = event.text
         else:
             self._say(event.text if isinstance(event, Note) else self._stage(event))
 
     def finish(self, cascade: Cascade, model: Path) -> None:
-        """Say where the model is, what is known of its quality, and what to try next."""
-        self._say(f"\nmodel: {model}, {cascade.n_stages} stages, {cascade.n_trees} weak classifiers")
+        """Say where the model is, what is known of its quality, what to try next, and last why training ended."""
+        size = f"{counted(cascade.n_stages, 'stage')}, {counted(cascade.n_trees, 'weak classifier')}"
+        self._say(f"\nmodel: {model}, {size}")
         self._say(quality(cascade))
         self._say(f"try it: vjcascade detect {shlex.quote(str(model))} PICTURE --draw drawn")
+        self._say(self._ended)
 
     def _stage(self, event: StageDone) -> str:
         is_first = not self._seconds
@@ -70,4 +76,6 @@ def quality(cascade: Cascade) -> str:
         else f"{last['overall_hit_rate']:.1%} of the positives it was trained on (none were held out)"
     )
     rate = last["overall_false_alarm_rate"]
-    return f"it finds {found}; false alarms: about one in {1 / rate:,.0f} windows"
+    return (
+        f"it finds {found}; false alarms, when its last stage was made: about one in {1 / rate:,.0f} windows"
+    )

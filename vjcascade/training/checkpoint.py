@@ -126,13 +126,19 @@ def _refuse_differences(path: Path, old: Mapping[str, Any], new: Mapping[str, An
             f"{path} cannot be resumed: it does not say how it was trained. Use --overwrite or another folder"
         )
     before, now = _flat(old), _flat(new)
-    differences = [
-        f"{name}: {before.get(name)} in the model, {now[name]} now"
-        for name in now
-        if name not in MAY_CHANGE and before.get(name) != now[name]
-    ]
-    if differences:
-        raise SettingsError(f"{path} was trained otherwise and cannot be resumed; " + "; ".join(differences))
+    changed = [name for name in now if name not in MAY_CHANGE and before.get(name) != now[name]]
+    # Fingerprints follow from the window and the pictures: they say something only where nothing else does.
+    telling = [name for name in changed if not name.endswith("_sha256")]
+    if telling:
+        differences = "; ".join(
+            f"{name}: {before.get(name)} in the model, {now[name]} now" for name in telling
+        )
+        raise SettingsError(f"{path} was trained otherwise and cannot be resumed; {differences}")
+    if changed:
+        what = " and ".join(name.removeprefix("data.").removesuffix("_sha256") for name in changed)
+        raise SettingsError(
+            f"{path} cannot be resumed: as many {what} as before, but they are other pictures"
+        )
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -115,7 +115,14 @@ class StageDone:
     seconds: float
 
 
-Event = Note | Progress | StageDone
+@dataclass(frozen=True)
+class Ended:
+    """Training is over; `text` says why."""
+
+    text: str
+
+
+Event = Note | Progress | StageDone | Ended
 Listener = Callable[[Event], None]
 
 

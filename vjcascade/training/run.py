@@ -14,6 +14,7 @@ from vjcascade.training.positives import load_positives
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.trainer import train
 from vjcascade.types import Size
+from vjcascade.words import counted
 
 
 def train_from_sources(  # noqa: PLR0913  the door to all of training: each is a user's choice
@@ -98,7 +99,9 @@ def train_from_sources(  # noqa: PLR0913  the door to all of training: each is a
     }
     checkpoint = Checkpoint.open(folder, crops.window, settings, data, resume=resume, overwrite=overwrite)
     if checkpoint.cascade.n_stages:
-        listener(Note(f"going on with the {checkpoint.cascade.n_stages} stages in {checkpoint.path}"))
+        listener(
+            Note(f"going on with {checkpoint.path}, {counted(checkpoint.cascade.n_stages, 'stage')} so far")
+        )
     return train(crops, photos, settings, checkpoint, n_threads=n_threads, listener=listener)
 
 

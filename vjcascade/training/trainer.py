@@ -15,13 +15,14 @@ from vjcascade.features import count_features, enumerate_features
 from vjcascade.parallel import default_threads, physical_memory
 from vjcascade.training.backgrounds import Backgrounds
 from vjcascade.training.checkpoint import Checkpoint
-from vjcascade.training.events import Listener, Note, StageDone, StageRecord, Work, ignore
+from vjcascade.training.events import Ended, Listener, Note, StageDone, StageRecord, Work, ignore
 from vjcascade.training.mining import Mined, count_windows, mine_negatives
 from vjcascade.training.positives import Positives
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.split import split_held_out
 from vjcascade.training.stage import StageResult, StageWindows, train_stage
 from vjcascade.types import Size
+from vjcascade.words import counted
 
 MIN_NEGATIVES = 20
 """With fewer negatives a stage cannot be trained: training ends."""
@@ -98,7 +99,7 @@ def train(
     n_threads : int, optional
         Threads; all processors if not given. The result does not depend on it.
     listener : Listener
-        Gets `Note`, `Progress` and `StageDone` events.
+        Gets events: `Note`, `Progress`, `StageDone`, at last `Ended`.
 
     Returns
     -------
@@ -120,10 +121,10 @@ def train(
         if isinstance(trained, str):
             if cascade.n_stages == 0:
                 raise SettingsError(f"no stage could be trained: {trained}")
-            listener(Note(f"training ended early with {cascade.n_stages} stages: {trained}"))
+            listener(Ended(f"training ended early with {counted(cascade.n_stages, 'stage')}: {trained}"))
             return cascade
         cascade = trained
-    listener(Note(f"training ended with {cascade.n_stages} stages: {finished}"))
+    listener(Ended(f"training ended with {counted(cascade.n_stages, 'stage')}: {finished}"))
     return cascade
 
 
@@ -197,7 +198,7 @@ class _Run:
         pass_rate = self._expected_pass_rate()
         needed, n_windows = n_wanted / pass_rate, min(self._n_windows, self._settings.max_windows)
         text = (
-            f"stage {number}: {n_wanted} negatives need about {needed:,.0f} of {n_windows:,} windows "
+            f"stage {number}: {n_wanted:,} negatives need about {needed:,.0f} of {n_windows:,} windows "
             f"(pass rate so far {pass_rate:.1e})"
         )
         return text if needed <= n_windows else f"{text}: fewer will be found"
@@ -277,18 +278,20 @@ def _refuse_too_much(window: Size, data: TrainingData, settings: TrainingSetting
 
 def _data_note(data: TrainingData, settings: TrainingSettings) -> str:
     n_positives, n_photos = len(data.held_out_positives), len(data.held_out_photos)
-    held_out = f"held out to measure with: {n_positives} positives and {n_photos} photos"
+    held_out = (
+        f"held out to measure with: {counted(n_positives, 'positive')} and {counted(n_photos, 'photo')}"
+    )
     if n_positives == 0:
         held_out += "; hit rates are measured on training windows"
     n_negatives = settings.negatives_for(len(data.positives))
-    return f"training on {len(data.positives)} positives and {n_negatives} negatives a stage; {held_out}"
+    return f"training on {len(data.positives):,} positives and {n_negatives:,} negatives a stage; {held_out}"
 
 
 def _why_no_negatives(cascade: Cascade, mined: Mined) -> str:
     found = (
         "no negative window passes"
         if not len(mined.windows)
-        else f"only {len(mined.windows)} negative windows pass"
+        else f"only {counted(len(mined.windows), 'negative window')} can be found that pass"
     )
     looked = f"{mined.n_searched:,} windows were looked at"
     if cascade.n_stages == 0:
