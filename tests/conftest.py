@@ -71,7 +71,14 @@ def oracle(oracle_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Cal
             request, answer = Path(exchange) / "request.npz", Path(exchange) / "answer.npz"
             plain = {k: str(v) if isinstance(v, Path) else v for k, v in arguments.items()}
             np.savez(request, **plain)
-            command = [oracle_python, "-I", TESTS / "oracles" / "opencv_worker.py", function_name, request, answer]
+            command = [
+                oracle_python,
+                "-I",
+                TESTS / "oracles" / "opencv_worker.py",
+                function_name,
+                request,
+                answer,
+            ]
             run = subprocess.run(command, capture_output=True, text=True, timeout=ORACLE_TIMEOUT, check=False)
             if run.returncode != 0:
                 pytest.fail(f"oracle function {function_name} failed:\n{run.stderr}", pytrace=False)

@@ -23,6 +23,7 @@ from vjcascade.errors import CascadeError, ImageError
 from vjcascade.imaging import (
     draw_boxes,
     image_size,
+    list_images,
     read_gray,
     read_image,
     resize_crop,
@@ -663,3 +664,18 @@ def test_missing_opencv_says_what_to_install(monkeypatch, module):
     monkeypatch.setitem(sys.modules, "cv2", module)
     with pytest.raises(imaging.OpenCVError, match="opencv-python-headless"):
         imaging.opencv.__wrapped__()
+
+
+def test_folders_are_listed_sorted_without_hidden_files(tmp_path):
+    names = ("b.JPG", "sub/deep/a.png", "sub-2/a.png", "B.png", "a.jpeg")
+    for name in (*names, "notes.txt", ".hidden.png", ".cache/x.png", "sub/.trash/y.png", "png"):
+        (tmp_path / ".data" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / ".data" / name).touch()
+    found = list_images(tmp_path / ".data")
+    assert [path.relative_to(tmp_path / ".data").as_posix() for path in found] == sorted(names)
+
+
+def test_a_folder_that_cannot_be_read_is_an_error(tmp_path):
+    with pytest.raises(FileNotFoundError) as caught:
+        list_images(tmp_path / "gone")
+    assert caught.value.filename == str(tmp_path / "gone")

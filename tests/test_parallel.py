@@ -43,12 +43,12 @@ def test_tasks_are_read_as_they_are_needed(n_threads):
             read.append(i)
             yield i
 
-    results = ordered_map(lambda i: i, tasks(), n_threads, n_ahead=3)
+    results = ordered_map(lambda i: i, tasks(), n_threads)
     for n_taken in range(1, 6):
         next(results)
-        assert len(read) <= n_taken + 3
+        assert len(read) <= n_taken + 4
     results.close()
-    assert len(read) <= 8
+    assert len(read) <= 9
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
@@ -68,11 +68,11 @@ def test_leaving_early_ends_the_threads():
         started.append(task)
         time.sleep(0.01)
 
-    results = ordered_map(work, range(1000), n_threads=3, n_ahead=100)
+    results = ordered_map(work, range(1000), n_threads=3)
     next(results)
     results.close()
     assert threading.active_count() == before
-    assert len(started) < 50
+    assert len(started) < 8
 
 
 @pytest.mark.parametrize(("n_items", "size"), [(0, 3), (1, 3), (3, 3), (7, 3), (7, 1)])

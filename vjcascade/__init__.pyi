@@ -10,6 +10,8 @@ from .training import (
 )
 from .types import Detections as Detections, Size as Size
 
+__version__: str
+
 __all__ = [
     "Cascade",
     "CascadeError",

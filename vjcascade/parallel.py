@@ -40,7 +40,7 @@ def physical_memory() -> float:
 
 
 def ordered_map(
-    function: Callable[[Task], Result], tasks: Iterable[Task], n_threads: int, *, n_ahead: int | None = None
+    function: Callable[[Task], Result], tasks: Iterable[Task], n_threads: int
 ) -> Iterator[Result]:
     """Yield `function(task)` for every task, in order, computed by `n_threads` threads.
 
@@ -49,11 +49,9 @@ def ordered_map(
     function : callable
         Must release the GIL to gain from more than one thread; must not depend on other tasks.
     tasks : iterable
-        Read lazily: at most `n_ahead` tasks are begun before the first result is taken.
+        Read lazily: no more than twice `n_threads` results wait to be taken.
     n_threads : int
         1 runs everything in the calling thread.
-    n_ahead : int, optional
-        Bound on tasks under way, so that results waiting to be taken stay few; twice `n_threads` if not given.
 
     Yields
     ------
@@ -70,9 +68,7 @@ def ordered_map(
         return
     queue = iter(tasks)
     with ThreadPoolExecutor(n_threads) as pool:
-        pending: list[Future[Result]] = [
-            pool.submit(function, task) for task in islice(queue, n_ahead or 2 * n_threads)
-        ]
+        pending: list[Future[Result]] = [pool.submit(function, task) for task in islice(queue, 2 * n_threads)]
         try:
             while pending:
                 result = pending.pop(0).result()

@@ -3,24 +3,41 @@
 import json
 
 import numpy as np
+import pytest
 
 from vjcascade import read_image
+from vjcascade.cli import demo as module, main
 
 
 def test_demo(run, tmp_path):
+    """The whole of it, once: it takes longest of all tests."""
     demo = tmp_path / "demo"
     ran = run("demo", "--output", demo)
     assert ran.code == 0
     assert f"$ vjcascade train {demo / 'faces'} {demo / 'photos'}" in ran.out
-    assert str(demo / "astronaut.png") in ran.out.splitlines()[-1]
+    assert str(demo / "astronaut.found.png") in ran.out.splitlines()[-1]
     assert len(list((demo / "faces").iterdir())) == 200
-    drawn = read_image(demo / "astronaut.png")
+    drawn = read_image(demo / "astronaut.found.png")
     assert (drawn == np.array([0, 255, 0])).all(axis=2).any()
 
     ran = run("detect", demo / "model" / "cascade.xml", data_file("astronaut.png"), "--format", "jsonl")
     (face,) = json.loads(ran.out)["detections"]
     assert 170 < face["x"] + face["w"] / 2 < 275
     assert 65 < face["y"] + face["h"] / 2 < 190
+
+
+@pytest.mark.parametrize("threads", [[], ["--threads", "1"]])
+def test_threads_are_handed_on_and_the_demo_can_be_repeated(run, tmp_path, monkeypatch, threads):
+    commands = []
+    monkeypatch.setattr(module, "N_FACES", 2)
+    monkeypatch.setattr(main, "run", lambda words: commands.append(words) or 0)
+    for _ in range(2):
+        ran = run("demo", "--output", tmp_path, *threads)
+        assert ran.code == 0
+        assert str(tmp_path / "astronaut.found.png") in ran.out
+    assert [words[0] for words in commands] == ["train", "detect"] * 2
+    assert all(("--threads" in words) == bool(threads) for words in commands)
+    assert all(words[-2:] == threads for words in commands if threads)
 
 
 def test_a_demo_that_cannot_be_written_says_so(run, tmp_path):

@@ -5,6 +5,7 @@ import io
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import builders
 import numpy as np
@@ -46,7 +47,7 @@ def blinking_video(tmp_path, rng):
 def test_text(run, accept_all, picture):
     ran = run("detect", accept_all, picture, *RAW)
     assert ran.code == 0
-    assert ran.out == f"{picture}: 1 detection: 0 0 24 24 (score 0.50, 1 neighbors)\n"
+    assert ran.out == f"{picture}: 1 detection: 0 0 24 24 (score 0.50, 1 neighbor)\n"
     assert ran.err == "searched: 1; detections: 1\n"
 
 
@@ -110,32 +111,77 @@ def test_drawings_of_one_name_do_not_meet(run, accept_all, texture, tmp_path):
     ran = run("detect", accept_all, tmp_path / "one", tmp_path / "two", *RAW, "--draw", tmp_path / "drawn")
     assert ran.code == 0
     drawn = contents(tmp_path / "drawn")
-    assert {str(path).casefold() for path in drawn} == {"x.png", "x-2.png", "x-3.png"}
-    assert (read_image(tmp_path / "drawn" / "x.png")[0, 0] == (0, 255, 0)).all()
+    assert {str(path).casefold() for path in drawn} == {"x.found.png", "x-2.found.png", "x-3.found.png"}
+    assert (read_image(tmp_path / "drawn" / "x.found.png")[0, 0] == (0, 255, 0)).all()
 
 
-def test_drawing_never_overwrites_an_input(run, accept_all, texture, tmp_path):
+def test_drawing_overwrites_nobodys_picture(run, accept_all, texture, tmp_path):
     save(tmp_path / "one", [texture])
     save(tmp_path / "two", [texture])
     before = contents(tmp_path)
-    ran = run("detect", accept_all, tmp_path / "one", tmp_path / "two", "--draw", tmp_path / "two")
-    assert ran.code == 2
-    assert "would overwrite the picture" in ran.err
-    assert contents(tmp_path) == before
+    assert run("detect", accept_all, tmp_path / "one", "--draw", tmp_path / "two").code == 0
+    after = contents(tmp_path)
+    assert {str(path) for path in after.keys() - before.keys()} == {"two/000.found.png"}
+    assert before.items() <= after.items()
 
 
-def test_drawings_inside_the_folder_are_not_searched_again(run, accept_all, texture, tmp_path):
+@pytest.mark.parametrize("drawn", [".", "drawn", "sub"])
+def test_the_same_command_twice_makes_no_more_files(run, accept_all, texture, tmp_path, drawn):
     folder = tmp_path / "pictures"
+    save(folder / "sub", [texture])
     save(folder, [texture])
+    kept = []
     for _ in range(2):
-        ran = run("detect", accept_all, folder, "--draw", folder / "drawn")
-        assert (ran.code, len(ran.out.splitlines())) == (0, 1)
+        ran = run("detect", accept_all, folder, "--draw", folder / drawn)
+        assert (ran.code, len(ran.out.splitlines())) == (0, 2)
+        kept.append(contents(folder))
+    assert kept[0] == kept[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        (("a.png", "-o", "accept-all.xml"), "accept-all.xml"),
+        (("a.png", "-o", "sub/../accept-all.xml"), "accept-all.xml"),
+        (("a.png", "-o", "link"), "accept-all.xml"),
+        (("picture", "-o", "picture"), "picture"),
+        (("a.png", "a.found.png", "--draw", "."), "a.found.png"),
+    ],
+)
+def test_output_never_overwrites_model_or_input(run, accept_all, picture, monkeypatch, words, kept):
+    folder = picture.parent
+    monkeypatch.chdir(folder)
+    (folder / "sub").mkdir()
+    (folder / "link").symlink_to(accept_all)
+    for copy in ("picture", "a.found.png"):
+        (folder / copy).write_bytes(picture.read_bytes())
+    before = contents(folder)
+    ran = run("detect", "accept-all.xml", *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert "would overwrite the model or an input" in ran.err
+    assert contents(folder) == before
+
+
+def test_results_of_an_earlier_run_are_replaced(run, accept_all, picture, tmp_path):
+    for options in ((), RAW):
+        assert run("detect", accept_all, picture, *options, "-o", tmp_path / "found.txt").code == 0
+    assert "1 detection:" in (tmp_path / "found.txt").read_text()
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder that even root cannot write to")
+@pytest.mark.parametrize(
+    "options", [("-o", "/proc/found.txt"), ("--draw", "/proc"), ("--draw", "/proc/drawn")]
+)
+def test_places_that_cannot_be_written_are_refused_before_the_work(run, accept_all, picture, options):
+    ran = run("detect", accept_all, picture, *options)
+    assert (ran.code, ran.out) == (2, "")
+    assert "give another place" in ran.err
 
 
 def test_drawn_video(run, accept_all, blinking_video, tmp_path):
     ran = run("detect", accept_all, blinking_video, "--min-neighbors", "0", "--draw", tmp_path / "drawn")
     assert ran.code == 0
-    frames = list(read_frames(tmp_path / "drawn" / "clip.mp4"))
+    frames = list(read_frames(tmp_path / "drawn" / "clip.found.mp4"))
     assert len(frames) == 5
     assert frames[1].seconds == pytest.approx(0.1, abs=0.02)
 
@@ -151,6 +197,9 @@ def test_drawn_video(run, accept_all, blinking_video, tmp_path):
         (("a.png", "--min-size", "big"), "'big'"),
         (("a.png", "-o", "result.png"), "--draw"),
         (("a.png", "-o", "nowhere/result.txt"), "no folder"),
+        (("a.png", "-o", "."), "this is a folder"),
+        (("a.png", "--draw", "a.png"), "--draw needs a folder and this is a file"),
+        (("a.png", "--draw", "a.png/drawn"), "cannot be used (not a directory)"),
         (("empty",), "there is no picture in this folder"),
         (("a.png", "\u2013draw", "out"), "long dash"),
         (("a.png", "--show"), "screen"),
@@ -180,7 +229,7 @@ def test_a_camera_ends_with_ctrl_c(run, accept_all, texture, tmp_path, monkeypat
     ran = run("detect", accept_all, "--camera", "0", *RAW, "--draw", tmp_path / "drawn")
     assert ran.code == 0
     assert ran.out.startswith("camera 0 frame 0 (0.00 s): 1 detection")
-    assert len(list(read_frames(tmp_path / "drawn" / "camera-0.mp4"))) == 1
+    assert len(list(read_frames(tmp_path / "drawn" / "camera-0.found.mp4"))) == 1
 
 
 def test_a_reader_that_has_had_enough(accept_all, picture):

@@ -1,5 +1,7 @@
 """``vjcascade inspect``, and model files that are none."""
 
+import json
+
 import builders
 import numpy as np
 import pytest
@@ -12,13 +14,43 @@ def test_a_model_without_a_record(run, accept_all):
     ran = run("inspect", accept_all)
     assert ran.code == 0
     assert "window: 24x24" in ran.out
-    assert "weak classifiers: 1 stumps; in each stage: 1" in ran.out
+    assert "weak classifiers: 1 stump; in each stage: 1" in ran.out
     assert "how it was trained: not recorded" in ran.out
 
 
 def test_trees(run, rng, tmp_path):
     builders.random_cascade(rng, tree_share=1, tilted_share=0.5).save(tmp_path / "trees.xml")
     assert "trees with" in run("inspect", tmp_path / "trees.xml").out
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"stages": [{}]},
+        {"stages": "two"},
+        {"stages": None},
+        {"stages": []},
+        {"data": "faces"},
+        {"settings": 3},
+        {"overall_false_alarm_rate": 0},
+        {"overall_hit_rate": "high"},
+        {"stage": [1]},
+        {"tuned": {"threshold": 0}},
+        {"natural": {"hit_rate": {}, "false_alarm_rate": 0}},
+    ],
+)
+def test_records_of_other_programs_are_shown_as_they_are(run, tmp_path, change):
+    rates = {"threshold": 0.0, "hit_rate": 1.0, "false_alarm_rate": 0.5}
+    stage = {"stage": 1, "n_weak": 1, "hit_rate_on": "training", "false_alarm_rate_on": "training"}
+    stage |= {"tuned": rates, "natural": None, "baseline": None, "windows_searched": 9}
+    stage |= {"overall_hit_rate": 1.0, "overall_held_out_hit_rate": None, "overall_false_alarm_rate": 0.5}
+    stage |= {key: value for key, value in change.items() if key in stage}
+    record = {"data": {}, "settings": {}, "stages": [stage]} | ({} if set(change) & set(stage) else change)
+    builders.accept_all(n_stages=1).with_metadata(record).save(tmp_path / "foreign.xml")
+    ran = run("inspect", tmp_path / "foreign.xml")
+    assert (ran.code, ran.err) == (0, "")
+    assert "window: 24x24" in ran.out
+    assert json.loads(ran.out.split("as the file records it:")[1]) == record
 
 
 def test_a_trained_model(run, easy):
@@ -28,7 +60,7 @@ def test_a_trained_model(run, easy):
     assert "  positives: 60" in ran.out
     assert "  booster: cost-generalized" in ran.out
     assert "stage weak" in ran.out
-    assert "false alarms: about one in" in ran.out
+    assert "about one in" in ran.out
 
 
 def broken_models(folder, good):

@@ -1,11 +1,16 @@
 """Both programs: help, version, errors that nobody foresaw."""
 
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
+import builders
 import pytest
 
+import vjcascade
 from vjcascade.cli import main
+from vjcascade.imaging import write_image
 
 HEAVY = {"numpy", "numba", "cv2", "PIL", "skimage", "scipy"}
 
@@ -30,9 +35,52 @@ def test_every_command_has_help(run, command):
     assert f"Usage: vjcascade {command}" in ran.out
 
 
-def test_version(run, monkeypatch):
-    monkeypatch.setattr(main, "version", lambda name: f"{name} 1.2.3")
-    assert run("--version").out == "vjcascade 1.2.3\n"
+@pytest.mark.parametrize("command", ["train", "detect", "inspect", "demo"])
+def test_help_of_a_command_needs_no_compiler_and_no_pictures(command):
+    code = (
+        f"import sys; from vjcascade.cli.main import run; run(['{command}', '--help']); print(*sys.modules)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not (HEAVY - {"numpy"}) & set(ran.stdout.splitlines()[-1].split())
+
+
+def test_every_option_is_explained(run):
+    for command in ("train", "detect", "demo"):
+        page = run(command, "--help").out
+        for entry in page.split("│ --")[1:]:
+            text = " ".join(line.strip("│ ")[24:] for line in f"  --{entry}".splitlines())
+            assert len(text.split("[")[0].split()) >= 3, entry
+
+
+def test_version_without_an_installation(tmp_path):
+    project = Path(vjcascade.__file__).parents[1]
+    code = f"import sys; sys.path.insert(0, {str(project)!r}); sys.argv = ['vjcascade', '--version']\n"
+    code += "from importlib import metadata; metadata.version = None\n"
+    code += "from vjcascade.cli.main import main; main()"
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert ran.stdout == f"{vjcascade.__version__}\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell that can close streams")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+@pytest.mark.parametrize(("picture", "code"), [("a.png", 0), ("missing.png", 2)])
+def test_closed_streams(accept_all, rng, closed, picture, code):
+    write_image(accept_all.parent / "a.png", builders.smooth_noise(rng, 24, 24))
+    words = [sys.executable, "-m", "vjcascade", "detect", accept_all.name, picture]
+    environment = {"PYTHONPATH": ":".join([str(Path(vjcascade.__file__).parents[1]), *sys.path])}
+    ran = subprocess.run(
+        f"{shlex.join(words)} {closed}",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=accept_all.parent,
+        env=environment,
+    )
+    assert ran.returncode == code
+    assert "error" not in ran.stdout + ran.stderr
 
 
 def test_an_unknown_command(run):

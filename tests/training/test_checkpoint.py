@@ -183,3 +183,29 @@ def test_a_run_on_other_pictures_is_refused(tmp_path):
     with pytest.raises(SettingsError, match="as many positives as before, but they are other pictures"):
         Checkpoint.open(tmp_path, doubles.WINDOW, settings, other, resume=True)
     assert (tmp_path / MODEL_NAME).read_bytes() == model
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda stages: stages[:1], "it has 2 stages and tells of 1"),
+        (lambda stages: [stages[0], {**stages[1], "unknown": 1}], "of its stages is damaged .*unknown"),
+        (lambda stages: [stages[0], {**stages[1], "tuned": 0.5}], "of its stages is damaged"),
+        (lambda stages: [stages[0], {"stage": 2}], "of its stages is damaged .*natural"),
+    ],
+)
+def test_damaged_records_cannot_be_resumed(folder, damage, message):
+    path = folder / MODEL_NAME
+    cascade = Cascade.load(path)
+    stages = damage(cascade.metadata["stages"])
+    cascade.with_metadata({**cascade.metadata, "stages": stages}).save(path)
+    with pytest.raises(SettingsError, match=message) as caught:
+        begin(folder, resume=True)
+    assert str(path) in str(caught.value)
+
+
+def test_an_output_folder_below_a_file_is_refused(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    for folder in (tmp_path / "file", tmp_path / "file" / "run"):
+        with pytest.raises(SettingsError, match=r"cannot be the output folder: .*file is a file"):
+            begin(folder)

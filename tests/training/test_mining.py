@@ -217,15 +217,6 @@ def test_windows_come_from_all_photos(rng):
     assert max(per_photo) <= 10
 
 
-def test_one_photo_makes_up_for_the_others(rng):
-    """Where most photos give nothing, what the others give beyond their share is used."""
-    flat = [np.full((40, 40), grey, np.uint8) for grey in range(7)]
-    photos = doubles.Pictures([*flat, builders.smooth_noise(rng, 40, 40)])
-    assert len(mine(photos, Cascade(WINDOW), 60).windows) == 60
-    mined = mine(photos, Cascade(WINDOW), EVERYTHING)
-    assert as_set(mined.windows) == as_set(all_windows(doubles.Pictures([photos[7]])))
-
-
 def test_mining_sees_the_level_images_of_the_detector(photos, cascade, monkeypatch):
     seen = set()
     integrals = Scanner.integrals

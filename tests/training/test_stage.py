@@ -207,19 +207,6 @@ def test_rates_follow_opencvs_rule(windows, score):
     assert panel.rates(panel.tuned_threshold()).hit_rate == 1
 
 
-def test_only_held_out_positives_can_raise_the_threshold(windows):
-    integrals = WindowIntegrals.of(np.concatenate([windows.positives, windows.negatives]))
-    panel = _Panel(StumpSearch(POOL[:1], integrals, 70, 1), windows, SETTINGS)
-    for scores in (panel._training, panel._held_out):
-        scores.positives[:] = 5
-    assert panel.hit_rate_on == "held-out"
-    assert panel.tuned_threshold() == 5
-    panel.hit_rate_on = "training"
-    assert panel.tuned_threshold() == THRESHOLD_EPSILON
-    panel._training.positives[:20] = -5
-    assert panel.tuned_threshold() == -5
-
-
 def test_the_window_size_is_free(rng):
     window = Size(7, 4)
     windows = rng.integers(0, 256, (60, 4, 7), np.uint8)

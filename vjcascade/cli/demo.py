@@ -11,6 +11,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from vjcascade.cli.options import CountOption
+
 N_FACES = 100
 """The first windows of `lfw_subset` are faces, the others are not."""
 
@@ -41,13 +43,17 @@ PHOTOS = (
 """Pictures of the wheel without a face; some coins in coins.png have one."""
 
 
-def demo(*, output: Annotated[Path, Parameter(alias="-o")] = Path("demo")) -> int:
+def demo(
+    *, output: Annotated[Path, Parameter(alias="-o")] = Path("demo"), threads: CountOption | None = None
+) -> int:
     """Show how it works.
 
     Parameters
     ----------
     output : path
-        Folder for the faces, the photos, the model and the result.
+        Folder for the faces, the photos, the model and the result; those of an earlier demo are replaced.
+    threads : int
+        Processors to use; all if not given. The result does not depend on it.
     """
     import skimage
 
@@ -55,14 +61,17 @@ def demo(*, output: Annotated[Path, Parameter(alias="-o")] = Path("demo")) -> in
     faces, photos, model = output / "faces", output / "photos", output / "model"
     _write_faces(pictures, faces)
     _copy_photos(pictures, photos)
-    code = _run(["train", faces, photos, "--output", model, "--overwrite", *OPTIONS])
+    shared = [] if threads is None else ["--threads", str(threads)]
+    code = _run(["train", faces, photos, "--output", model, "--overwrite", *OPTIONS, *shared])
     if code:
         return code
     picture = pictures / "astronaut.png"
-    code = _run(["detect", model / "cascade.xml", picture, "--draw", output])
+    code = _run(["detect", model / "cascade.xml", picture, "--draw", output, *shared])
     if code:
         return code
-    _say(f"\nlook at {output / picture.name}; a detector for every day is trained on thousands of faces")
+    _say(
+        f"\nlook at {output / 'astronaut.found.png'}; a detector for every day is trained on thousands of faces"
+    )
     return code
 
 

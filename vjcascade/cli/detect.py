@@ -36,7 +36,7 @@ def detect(  # noqa: PLR0913  each is a user's choice
     model : path
         Cascade file, as trained here or by OpenCV.
     sources : path
-        Pictures, folders (searched with their subfolders) and videos.
+        Pictures, videos, and folders of pictures (with their subfolders, without drawn copies).
     camera : int
         Watch this camera instead, until Ctrl-C; 0 is the first.
     scale_factor : float
@@ -46,21 +46,22 @@ def detect(  # noqa: PLR0913  each is a user's choice
     min_size : Size
         Smallest object, WIDTHxHEIGHT in pixels.
     max_size : Size
-        Largest object.
+        Largest object, WIDTHxHEIGHT in pixels.
     threads : int
-        All processors if not given.
+        Processors to use; all if not given. The results do not depend on it.
     format : Format
         text for people; jsonl: one object for every picture or frame; csv: one row for every detection.
     output : path
-        Write the results to this file.
+        File for the results, instead of standard output; replaced if it is there.
     draw : path
-        Folder for copies of the pictures (PNG) and videos (MP4) with the detections drawn in.
+        Folder for copies with the detections drawn in, NAME.found.png and NAME.found.mp4; they replace older copies.
     show : bool
-        Show everything in a window; q ends.
+        Show pictures and detections in a window; q ends.
     """
     from vjcascade.cascade import Cascade
     from vjcascade.cli.drawing import plan_drawings
     from vjcascade.cli.inputs import Input, find_inputs
+    from vjcascade.cli.outputs import make_output_folder, refuse_overwriting
     from vjcascade.cli.search import Search
     from vjcascade.detection import Detector
     from vjcascade.video import LiveWindow
@@ -76,8 +77,12 @@ def detect(  # noqa: PLR0913  each is a user's choice
         max_size=max_size,
         n_threads=threads,
     )
-    inputs = find_inputs(sources, left_out=draw) if camera is None else [Input(None, camera)]
+    inputs = find_inputs(sources) if camera is None else [Input(None, camera)]
     drawings = plan_drawings(inputs, draw) if draw is not None else {}
+    targets = [*drawings.values(), *([output] if output is not None else [])]
+    refuse_overwriting(targets, [model, *(source.path for source in inputs if source.path is not None)])
+    if draw is not None:
+        make_output_folder(draw)
     with ExitStack() as stack:
         window = stack.enter_context(LiveWindow("vjcascade")) if show else None
         report = stack.enter_context(Report(format, output))
@@ -85,7 +90,8 @@ def detect(  # noqa: PLR0913  each is a user's choice
 
 
 def _check_output(output: Path | None) -> None:
-    """Refuse before the work what would fail after it."""
+    """Refuse before the work what would fail after it, and what was meant for --draw."""
+    from vjcascade.cli.outputs import check_output_file
     from vjcascade.imaging import IMAGE_SUFFIXES
     from vjcascade.video import is_video
 
@@ -95,5 +101,4 @@ def _check_output(output: Path | None) -> None:
         raise SettingsError(
             f"{output}: --output is for the list of detections; for drawn pictures, give a folder to --draw"
         )
-    if not output.absolute().parent.is_dir():
-        raise SettingsError(f"{output}: there is no folder {output.absolute().parent}; make it first")
+    check_output_file(output)

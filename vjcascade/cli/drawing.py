@@ -12,8 +12,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.cli.inputs import Input
-from vjcascade.errors import SettingsError
+from vjcascade.cli.inputs import DRAWN, Input
 from vjcascade.imaging import write_image
 from vjcascade.types import Size
 from vjcascade.video import VideoSink
@@ -26,25 +25,9 @@ DEFAULT_RATE = 25.0
 
 
 def plan_drawings(inputs: Sequence[Input], folder: Path) -> dict[Input, Path]:
-    """Choose a file in a folder for each input; inputs of one name get numbers.
-
-    Raises
-    ------
-    SettingsError
-        If an input itself would be overwritten.
-    """
-    originals = {source.path.resolve() for source in inputs if source.path is not None}
-    folder.mkdir(parents=True, exist_ok=True)
+    """Choose a file in a folder for each input: named after it and as `DRAWN`; inputs of one name get numbers."""
     taken: set[str] = set()
-    targets: dict[Input, Path] = {}
-    for source in dict.fromkeys(inputs):
-        target = folder / _free_name(source, taken)
-        if target.resolve() in originals:
-            raise SettingsError(
-                f"drawing would overwrite the picture {target}: give another folder to --draw"
-            )
-        targets[source] = target
-    return targets
+    return {source: folder / _free_name(source, taken) for source in dict.fromkeys(inputs)}
 
 
 def open_drawing(source: Input, target: Path) -> Drawing:
@@ -54,7 +37,7 @@ def open_drawing(source: Input, target: Path) -> Drawing:
 
 def _free_name(source: Input, taken: set[str]) -> str:
     stem = source.name.replace(" ", "-") if source.path is None else source.path.stem
-    suffix = ".mp4" if source.is_moving else ".png"
+    suffix = DRAWN + (".mp4" if source.is_moving else ".png")
     names = (f"{stem}{suffix}" if n == 1 else f"{stem}-{n}{suffix}" for n in count(1))
     name = next(name for name in names if name.casefold() not in taken)
     taken.add(name.casefold())

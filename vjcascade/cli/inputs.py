@@ -11,8 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.errors import ImageError
-from vjcascade.imaging import IMAGE_SUFFIXES, read_image
+from vjcascade.imaging import IMAGE_SUFFIXES, list_images, read_image
 from vjcascade.video import camera_frames, is_video, read_frames
+
+DRAWN = ".found"
+"""Stands before the suffix of drawn copies, so that they replace only each other and are not searched again."""
 
 
 class Shot(NamedTuple):
@@ -79,40 +82,26 @@ class Input:
             yield Shot(self.name, frame.image, frame.index, frame.seconds)
 
 
-def find_inputs(sources: Sequence[Path], *, left_out: Path | None = None) -> list[Input]:
-    """Return the files named, and for each folder the pictures in it and its subfolders, sorted.
-
-    Parameters
-    ----------
-    sources : sequence of Path
-        Files and folders.
-    left_out : Path, optional
-        A folder inside one of the folders whose pictures are not wanted.
+def find_inputs(sources: Sequence[Path]) -> list[Input]:
+    """Return the files named, and for each folder the pictures in it and its subfolders, sorted, without drawn copies.
 
     Raises
     ------
     ImageError
         If there is no picture in a folder.
+    OSError
+        If a folder cannot be read.
     """
     found: list[Input] = []
     for source in sources:
-        paths = _pictures_in(source, left_out) if source.is_dir() else [source]
+        paths = _pictures_in(source) if source.is_dir() else [source]
         found += [Input(path) for path in paths]
     return found
 
 
-def _pictures_in(folder: Path, left_out: Path | None) -> list[Path]:
-    excluded = left_out.resolve() if left_out is not None else None
-    if excluded == folder.resolve():
-        excluded = None
-    found = [path for path in sorted(folder.rglob("*")) if _is_picture(path.relative_to(folder))]
-    found = [path for path in found if path.is_file() and excluded not in path.resolve().parents]
+def _pictures_in(folder: Path) -> list[Path]:
+    found = [path for path in list_images(folder) if not path.stem.endswith(DRAWN)]
     if not found:
         suffixes = ", *".join(sorted(IMAGE_SUFFIXES))
         raise ImageError(f"{folder}: there is no picture in this folder; looked for files named *{suffixes}")
     return found
-
-
-def _is_picture(path: Path) -> bool:
-    is_hidden = any(part.startswith(".") for part in path.parts)
-    return path.suffix.lower() in IMAGE_SUFFIXES and not is_hidden

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from vjcascade.words import counted
 
 if TYPE_CHECKING:
     from vjcascade.cascade import Cascade
@@ -29,23 +32,34 @@ def inspect(model: Path, /) -> None:
 def _lines(model: Path, cascade: Cascade) -> Iterator[str]:
     tilted = int(cascade.features["tilted"].sum())
     n_nodes = len(cascade.nodes)
-    kind = "stumps" if n_nodes == cascade.n_trees else f"trees with {n_nodes} nodes"
+    is_stumps = n_nodes == cascade.n_trees
+    trees = counted(cascade.n_trees, "stump" if is_stumps else "tree")
+    nodes = "" if is_stumps else f" with {counted(n_nodes, 'node')}"
     yield f"{model}"
     yield f"window: {cascade.window}"
     yield f"stages: {cascade.n_stages}"
-    yield f"weak classifiers: {cascade.n_trees} {kind}; in each stage: {' '.join(map(str, cascade.stage_sizes))}"
+    yield f"weak classifiers: {trees}{nodes}; in each stage: {' '.join(map(str, cascade.stage_sizes))}"
     yield f"features: {len(cascade.features)}, {tilted} of them tilted"
     yield from _training_lines(cascade)
 
 
-def _training_lines(cascade: Cascade) -> Iterator[str]:
+def _training_lines(cascade: Cascade) -> list[str]:
+    if not cascade.metadata:
+        return ["how it was trained: not recorded in the file"]
+    try:
+        return list(_record_lines(cascade))
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):  # not a record of ours
+        return [
+            "\nhow it was trained, as the file records it:",
+            json.dumps(cascade.metadata, indent=2, ensure_ascii=False),
+        ]
+
+
+def _record_lines(cascade: Cascade) -> Iterator[str]:
     from vjcascade.cli.stage_table import HEADER, LEGEND, stage_row
     from vjcascade.cli.training_log import quality
 
     record = cascade.metadata
-    if not record.get("stages"):
-        yield "how it was trained: not recorded in the file"
-        return
     for part in ("data", "settings"):
         yield f"\n{part}:"
         yield from (f"  {name}: {value}" for name, value in record[part].items())

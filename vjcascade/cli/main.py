@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
+from pathlib import Path
 from typing import NoReturn
 
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 
+from vjcascade import __version__
 from vjcascade.cli.exit_codes import ExitCode
 from vjcascade.errors import CascadeError, SettingsError
 
@@ -27,6 +28,9 @@ For example: vjcascade detect signs/cascade.xml holiday --draw drawn""",
     "inspect": """Show what is in a model file: stages, features, how it was trained.""",
     "demo": """Train a small face detector from pictures that are already installed, and try it.""",
 }
+_USAGES = {"detect": "Usage: vjcascade detect [OPTIONS] MODEL [SOURCES...]"}
+"""Where cyclopts would be vague."""
+
 _LONG_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 
 
@@ -54,9 +58,7 @@ def run(arguments: Sequence[str]) -> int:
         0 done, 2 the input or the command line is wrong, 1 a fault of ours, 130 interrupted from the keyboard,
         141 whoever read our output stopped reading.
     """
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a name that the terminal cannot show must stop nothing
-            stream.reconfigure(errors="backslashreplace")
+    _prepare_streams()
     try:
         _refuse_long_dashes(arguments)
         code = _app()(list(arguments))
@@ -83,7 +85,7 @@ def _app() -> App:
     app = App(
         name="vjcascade",
         help="Train Viola-Jones cascades from image folders, and detect with them.",
-        version=lambda: version("vjcascade"),
+        version=__version__,
         help_format="plaintext",
         result_action="return_value",
         exit_on_error=False,
@@ -91,8 +93,17 @@ def _app() -> App:
         suppress_keyboard_interrupt=False,
     )
     for name, text in _COMMANDS.items():
-        app.command(f"vjcascade.cli.{name}:{name}", name=name, help=text)
+        app.command(f"vjcascade.cli.{name}:{name}", name=name, help=text, usage=_USAGES.get(name))
     return app
+
+
+def _prepare_streams() -> None:
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the caller, who does not want to see it
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  stays open
+        stream = getattr(sys, name)
+        if hasattr(stream, "reconfigure"):  # a name that the terminal cannot show must stop nothing
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _refuse_long_dashes(arguments: Sequence[str]) -> None:

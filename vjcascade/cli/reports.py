@@ -11,6 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from vjcascade.words import counted
+
 if TYPE_CHECKING:
     from vjcascade.cli.inputs import Shot
     from vjcascade.types import Detections
@@ -65,10 +67,10 @@ def text_line(shot: Shot, found: Detections) -> str:
     """Return one line for people."""
     frame = "" if shot.frame is None else f" frame {shot.frame} ({shot.seconds:.2f} s)"
     boxes = [
-        f"{x} {y} {w} {h} (score {score:.2f}, {neighbors} neighbors)"
+        f"{x} {y} {w} {h} (score {score:.2f}, {counted(neighbors, 'neighbor')})"
         for (x, y, w, h), score, neighbors in _rows(found)
     ]
-    count = f"{len(boxes)} detection{'' if len(boxes) == 1 else 's'}"
+    count = counted(len(boxes), "detection")
     return f"{shot.name}{frame}: {count}{': ' if boxes else ''}{'; '.join(boxes)}\n"
 
 

@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict, get_type_hints
 
 from cyclopts import Parameter
 
+from vjcascade.boosters import booster_names
 from vjcascade.cli.options import CountOption, SizeOption
 from vjcascade.training import Preset, TrainingSettings, preset_settings
 
 _NAMES = {"max_stages": "--stages", "n_negatives": "--negatives"}
+_HELP = {  # where the command line needs other words than Python
+    "booster": f"Boosting algorithm: {' or '.join(booster_names())}.",
+    "n_negatives": "Negatives for each stage; if not given, twice the positives, at least 1,000 and at most half of "
+    "--max-samples.",
+    "seed": "Number that decides all random choices: same seed and data, same model.",
+}
 _Flag = Annotated[bool, Parameter(negative="", show_default=False)]
 
 
@@ -21,7 +28,8 @@ def _setting(name: str, kind: Any) -> Any:
     shared = len(set(values.values())) == 1
     default = str(values[Preset.NORMAL]) if shared else ", ".join(f"{k} {v}" for k, v in values.items())
     shown = False if values[Preset.NORMAL] is None else default
-    return Annotated[kind, Parameter(name=_NAMES.get(name), show_default=shown)]
+    words: dict[str, Any] = {"help": _HELP[name]} if name in _HELP else {}
+    return Annotated[kind, Parameter(name=_NAMES.get(name), show_default=shown, **words)]
 
 
 if TYPE_CHECKING:
@@ -72,7 +80,7 @@ def train(  # noqa: PLR0913  each is a user's choice
     strict : bool
         Stop before training if any file cannot be used.
     threads : int
-        All processors if not given; the model does not depend on it.
+        Processors to use; all if not given. The model does not depend on it.
     settings : dict
         Changes to the preset.
     """

@@ -10,7 +10,15 @@ is brought there by three rules, none of which depends on the other pixels of th
 
 from vjcascade.imaging._opencv import OpenCVError, opencv
 from vjcascade.imaging.arrays import draw_boxes, resize_crop, resize_exact, to_gray
-from vjcascade.imaging.files import IMAGE_SUFFIXES, MAX_PIXELS, image_size, read_gray, read_image, write_image
+from vjcascade.imaging.files import (
+    IMAGE_SUFFIXES,
+    MAX_PIXELS,
+    image_size,
+    list_images,
+    read_gray,
+    read_image,
+    write_image,
+)
 
 __all__ = [
     "IMAGE_SUFFIXES",
@@ -18,6 +26,7 @@ __all__ = [
     "OpenCVError",
     "draw_boxes",
     "image_size",
+    "list_images",
     "opencv",
     "read_gray",
     "read_image",

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,32 @@ IMAGE_SUFFIXES = frozenset(suffix for suffixes in _SUFFIXES.values() for suffix 
 """Lower-case suffixes of the picture files that can be read."""
 
 _WRITABLE = {suffix: name for name, suffixes in _SUFFIXES.items() if name != "GIF" for suffix in suffixes}
+
+
+def list_images(folder: str | os.PathLike[str]) -> list[Path]:
+    """Return the picture files in a folder and its subfolders, told by their suffixes, sorted by path.
+
+    Hidden files and folders (those whose name begins with a dot) are left out. No file is opened.
+
+    Raises
+    ------
+    OSError
+        If the folder or one of its subfolders cannot be read; with its file name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("b.JPG", "a.png", "notes.txt", ".a.png"):
+    ...         Path(folder, name).touch()
+    ...     [path.name for path in list_images(folder)]
+    ['a.png', 'b.JPG']
+    """
+    found: list[Path] = []
+    for parent, subfolders, files in os.walk(folder, onerror=_raise):
+        subfolders[:] = [name for name in subfolders if not name.startswith(".")]
+        found += [Path(parent, name) for name in files if not name.startswith(".")]
+    return sorted((path for path in found if path.suffix.lower() in IMAGE_SUFFIXES), key=Path.as_posix)
 
 
 def read_image(path: str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS) -> NDArray[np.uint8]:
@@ -150,6 +176,10 @@ def _decoded(path: str | os.PathLike[str], max_pixels: int) -> NDArray[np.uint8]
 
 
 _thread = threading.local()
+
+
+def _raise(error: OSError) -> NoReturn:
+    raise error
 
 
 class _InsideRead(type):

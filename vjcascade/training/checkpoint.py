@@ -108,12 +108,12 @@ class Checkpoint:
 
     def save(self, cascade: Cascade, record: StageRecord) -> Cascade:
         """Save the cascade with its newest stage, atomically; return it with its metadata."""
-        self.records.append(record)
-        metadata = {**self._origin, "stages": [record.as_dict() for record in self.records]}
-        self.cascade = cascade.with_metadata(metadata)
+        records = [*self.records, record]
+        cascade = cascade.with_metadata({**self._origin, "stages": [one.as_dict() for one in records]})
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.cascade.save(self.path)
-        return self.cascade
+        cascade.save(self.path)
+        self.cascade, self.records = cascade, records
+        return cascade
 
 
 MAY_CHANGE = ("settings.max_stages", "settings.target_false_alarm_rate", "settings.max_windows")

@@ -11,6 +11,8 @@ from typing import Any
 class Rates:
     """Hit and false-alarm rate of a stage at one threshold.
 
+    A threshold tuned on the windows that its hit rate is measured on makes that rate a little too good.
+
     Attributes
     ----------
     threshold : float

@@ -58,7 +58,7 @@ class Mined:
     n_accepted : int
         Those of them that the cascade accepts.
     exhausted : bool
-        Whether every window of every photo was looked at.
+        Whether every window of every photo was looked at; more can then not be found.
     """
 
     windows: NDArray[np.uint8]

@@ -50,7 +50,9 @@ class Stump:
 
 
 class StumpSearch:
-    """All stumps over a pool of features, measured on one set of training windows.
+    """The search for the best stumps over a pool of features, on one set of training windows.
+
+    Features whose binned error is not among the `N_EXACT` least are not measured exactly.
 
     Parameters
     ----------

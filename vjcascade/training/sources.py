@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple, NoReturn
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.errors import ImageError, SourceError
 from vjcascade.formats.annotations.opencv_lists import Box, read_boxes_list, read_image_list
-from vjcascade.imaging import IMAGE_SUFFIXES, read_gray
+from vjcascade.imaging import IMAGE_SUFFIXES, list_images, read_gray
 
 Kind = Literal["positives", "negatives"]
 Progress = Callable[[int, int], None]
@@ -183,12 +182,11 @@ def refuse_skipped(report: SourceReport) -> None:
 
 
 def _list_folder(source: Path) -> Listing:
-    paths: list[Path] = []
-    for folder, subfolders, files in os.walk(source, onerror=_unreadable):
-        subfolders[:] = [name for name in subfolders if not name.startswith(".")]
-        paths += [Path(folder, name) for name in files if not name.startswith(".")]
-    pictures = [Picture(path.relative_to(source).as_posix(), path) for path in paths if _is_picture(path)]
-    return Listing("image files", tuple(sorted(pictures)))
+    try:
+        paths = list_images(source)
+    except OSError as error:
+        raise SourceError(f"{error.filename} cannot be read: {error.strerror}") from error
+    return Listing("image files", tuple(Picture(path.relative_to(source).as_posix(), path) for path in paths))
 
 
 def _list_file(source: Path, kind: Kind) -> Listing:
@@ -203,20 +201,12 @@ def _list_file(source: Path, kind: Kind) -> Listing:
     return Listing("boxes" if with_boxes else "image files", pictures, errors, read.notes)
 
 
-def _is_picture(path: Path) -> bool:
-    return path.suffix.lower() in IMAGE_SUFFIXES
-
-
 def _in_words(source: Path, kind: Kind) -> str:
     if source.is_dir():
         return f"files named *{', *'.join(sorted(IMAGE_SUFFIXES))} in it and its subfolders"
     if kind == "positives":
         return "lines NAME COUNT X Y WIDTH HEIGHT ... with boxes"
     return "lines that name a picture"
-
-
-def _unreadable(error: OSError) -> NoReturn:
-    raise SourceError(f"{error.filename} cannot be read: {error.strerror}") from error
 
 
 def _near_name(path: Path) -> str:

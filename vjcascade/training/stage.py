@@ -103,7 +103,7 @@ class _Panel:
         self._held_out.add(self._pool, weak)
 
     def tuned_threshold(self) -> np.float32:
-        """Return the highest threshold, as written to files, that keeps the hit rate.
+        """Return a threshold, as written to files, that keeps the hit rate and as few false alarms as it can.
 
         Training positives score better than new ones will: tuned on them, it may fall below the natural
         threshold but not rise above it.

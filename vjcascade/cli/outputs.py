@@ -1,0 +1,84 @@
+"""Where results go: looked at before the work, so that nothing is lost after it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from vjcascade.errors import SettingsError
+
+
+def check_output_file(path: Path) -> None:
+    """Refuse a file that cannot be written.
+
+    Raises
+    ------
+    SettingsError
+        If it is a folder, or its folder is not there or may not be written to.
+    """
+    if path.is_dir():
+        raise SettingsError(
+            f"{path}: --output needs the name of a file and this is a folder; write {path / 'found.txt'}"
+        )
+    if path.exists() and not path.is_file():  # /dev/stdout, a pipe
+        return
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        raise SettingsError(f"{path}: there is no folder {folder}; make it first")
+    _try_to_write(folder, f"{path}: no file can be written there")
+
+
+def make_output_folder(folder: Path) -> None:
+    """Make the folder for drawn copies, unless it is there.
+
+    Raises
+    ------
+    SettingsError
+        If it is a file, cannot be made or may not be written to.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise SettingsError(f"{folder}: --draw needs a folder and this is a file; give another name")
+    problem = f"{folder}: this folder for --draw cannot be used"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _refusal(problem, error) from error
+    _try_to_write(folder, problem)
+
+
+def refuse_overwriting(targets: Iterable[Path], kept: Iterable[Path]) -> None:
+    """Refuse output files that are among the files to keep.
+
+    Parameters
+    ----------
+    targets : iterable of Path
+        The files that will be written.
+    kept : iterable of Path
+        The model and the inputs.
+
+    Raises
+    ------
+    SettingsError
+        If the name of one of the first leads to one of the second.
+    """
+    kept_files = {path.resolve() for path in kept}
+    for target in targets:
+        if target.exists() and target.resolve() in kept_files:
+            raise SettingsError(
+                f"{target}: the output would overwrite the model or an input; give another name or folder"
+            )
+
+
+def _try_to_write(folder: Path, problem: str) -> None:
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise _refusal(problem, error) from error
+
+
+def _refusal(problem: str, error: OSError) -> SettingsError:
+    reason = (error.strerror or str(error)).lower()
+    return SettingsError(f"{problem} ({reason}); give another place, or mend its permissions")
