@@ -28,8 +28,9 @@ SETTINGS = preset_settings(
     Preset.NORMAL,
     max_samples=12_000,
     max_stages=16,
-    max_weak=250,
-    target_false_alarm_rate=1e-6,
+    max_weak=300,
+    hit_rate=0.997,
+    target_false_alarm_rate=2.5e-6,
     baseline=False,
 )
 

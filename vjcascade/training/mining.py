@@ -221,9 +221,10 @@ def _scan_photo(
         n_searched += hits.n_windows
     accepted = np.concatenate(places) if places else np.empty((0, 3), np.int32)
     chosen: dict[bytes, NDArray[np.uint8]] = {}
-    for i, x, y in rng.permutation(accepted).tolist():
+    for place in rng.permutation(len(accepted)):
         if len(chosen) == n_wanted:
             break
+        i, x, y = accepted[place]
         found = levels[i][y : y + window.height, x : x + window.width]
         chosen.setdefault(found.tobytes(), found)
     windows = np.array(list(chosen.values()), np.uint8).reshape(-1, window.height, window.width)
