@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 import skimage
 
+from vjcascade import Cascade
 from vjcascade.imaging import read_image, write_image
 
 PROJECT = Path(__file__).parents[1]
@@ -26,7 +28,10 @@ def code_blocks(language: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with what the README talks of: crops, photos (few and plain: training ends early), a picture."""
+    """Return a folder with what the README talks of, its commands run in it.
+
+    Photos are few and plain, so that training ends early.
+    """
     folder = tmp_path_factory.mktemp("readme")
     for name in ("crops", "photos"):
         (folder / name).mkdir()
@@ -37,6 +42,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         photo = read_image(PICTURES / f"{name}.png")
         write_image(folder / "photos" / f"{i}.png", photo[40 * i : 40 * i + 60, :80])
     write_image(folder / "picture.png", read_image(PICTURES / "astronaut.png"))
+    lines = [
+        line for block in code_blocks("sh") for line in block.splitlines() if line.startswith("vjcascade ")
+    ]
+    assert len(lines) >= 4
+    for line in lines:
+        run([sys.executable, "-m", *line.split()], folder)
     return folder
 
 
@@ -48,20 +59,12 @@ def run(command: list[str], folder: Path) -> str:
 
 
 def test_commands_run(folder):
-    lines = [
-        line for block in code_blocks("sh") for line in block.splitlines() if line.startswith("vjcascade ")
-    ]
-    assert len(lines) >= 4
-    for line in lines:
-        run([sys.executable, "-m", *line.split()], folder)
     assert (folder / "model" / "cascade.xml").exists()
     assert len((folder / "found.jsonl").read_text().splitlines()) == 12
     assert list((folder / "drawn").iterdir())
 
 
 def test_snippets_run(folder):
-    if not (folder / "model" / "cascade.xml").exists():
-        pytest.skip("the commands before did not make a model")
     for block in code_blocks("python"):
         if "import cv2" in block:
             continue
@@ -70,10 +73,18 @@ def test_snippets_run(folder):
 
 
 @pytest.mark.oracle
-def test_snippet_for_opencv_runs(folder, oracle_python):
+def test_snippet_for_opencv_finds_the_same(folder, oracle_python):
     block = next(block for block in code_blocks("python") if "import cv2" in block)
-    (folder / "snippet.py").write_text(block + "assert len(boxes) >= 0\n")
-    run([str(oracle_python), "snippet.py"], folder)
+    block = block.replace("1.1, 3)", "1.1, 0)")  # every window that passes
+    (folder / "snippet.py").write_text(
+        f"{block}print(sorted(map(list, boxes.tolist())) if len(boxes) else [])\n"
+    )
+    theirs = json.loads(run([str(oracle_python), "snippet.py"], folder))
+    ours = Cascade.load(folder / "model" / "cascade.xml").detect(
+        read_image(folder / "picture.png"), min_neighbors=0
+    )
+    assert sorted(ours.boxes.tolist()) == theirs
+    assert theirs
 
 
 def test_dependencies_are_those_of_the_project():
@@ -87,6 +98,12 @@ def test_programs_are_installed_as_the_readme_names_them():
     scripts = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["scripts"]
     assert set(scripts) == {"vjcascade", "train-cascade"}
     assert all(f"`{name}`" in README or f"{name} " in README for name in scripts)
+
+
+def test_files_it_names_are_there():
+    for name in re.findall(r"`((?:models|samples|tools|\.ci)/[^`]*)`", README):
+        assert (PROJECT / name).exists(), name
+    assert list((PROJECT / "models").glob("*.xml"))
 
 
 def test_first_screen_has_a_picture_and_both_commands():
