@@ -336,3 +336,14 @@ def boost_pool(pool, labels, weights, n_rounds, tolerance=1e-12):
         if all(int(h) == int(y) for h, y in zip(pool[best], labels, strict=True)):
             break
     return chosen, weights, factors
+
+
+def to_gray(rgb):
+    """Return grey levels by OpenCV's 8-bit formula."""
+    r, g, b = (rgb[..., i].astype(np.int64) for i in range(3))
+    return ((3735 * b + 19235 * g + 9798 * r + 16384) >> 15).astype(np.uint8)
+
+
+def over_mid_grey(values, alpha):
+    """Lay pixels over mid grey; `alpha` in [0, 255]."""
+    return np.rint(alpha / 255 * values + (1 - alpha / 255) * 128).astype(np.uint8)

@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vjcascade.cascade import NODE_DTYPE, Cascade, Stage
-from vjcascade.errors import ModelError
+from vjcascade.cascade import NODE_DTYPE, Cascade, Stage, checked_window
+from vjcascade.errors import ModelError, SettingsError
 from vjcascade.types import FEATURE_DTYPE, Size
 
 WINDOW = Size(20, 20)
@@ -76,6 +76,19 @@ def test_effective_thresholds_are_float32():
     assert effective[1] == np.float32(1) - np.float32(1e-5)
 
 
+def test_windows_may_be_pairs():
+    for pair in ((20, 24), [20, 24], np.array([20, 24]), Size(np.int64(20), np.uint8(24))):
+        window = Cascade(pair).window
+        assert (window, type(window), type(window.width)) == (Size(20, 24), Size, int)
+
+
+@pytest.mark.parametrize("window", [(2, 24), (24, 257), (24.0, 24), "ab", None])
+def test_windows_that_cannot_be_used(window):
+    with pytest.raises(SettingsError, match="whole numbers of pixels, 3 to 256"):
+        checked_window(window)
+    assert [checked_window((side, 3)).width for side in (3, 256)] == [3, 256]
+
+
 def test_with_stage_shares_features():
     grown = Cascade(WINDOW).with_stage(stage(EDGE, LINE, EDGE)).with_stage(stage(TILTED, LINE, threshold=-1))
     assert np.array_equal(grown.features, features(EDGE, LINE, TILTED))
@@ -129,6 +142,12 @@ def test_accepts(changes):
     [
         ({"window": Size(2, 20)}, "window 2x20"),
         ({"window": Size(20, 513)}, "window 20x513"),
+        ({"window": Size(24.5, 24)}, "window 24.5x24"),
+        ({"window": (24, 2)}, "window (24, 2)"),
+        ({"window": 24}, "window 24 is"),
+        ({"window": (24, 24, 24)}, "window (24, 24, 24)"),
+        ({"window": "24x24"}, "window '24x24'"),
+        ({"window": None}, "window None"),
         ({"features": np.zeros((2, 61), np.uint8)}, "features must be a 1-D array"),
         ({"nodes": cascade().nodes[None]}, "nodes must be a 1-D array"),
         ({"leaves": np.zeros(7)}, "leaves must be a 1-D array of float32, not 1-D of float64"),

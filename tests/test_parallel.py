@@ -4,9 +4,11 @@ import os
 import threading
 import time
 
+import numpy as np
 import pytest
 
-from vjcascade.parallel import blocks, default_threads, ordered_map
+from vjcascade.errors import SettingsError
+from vjcascade.parallel import blocks, checked_threads, default_threads, ordered_map, run_all
 
 
 @pytest.mark.parametrize("n_threads", [0, 1, 2, 5])
@@ -51,6 +53,15 @@ def test_tasks_are_read_as_they_are_needed(n_threads):
     assert len(read) <= 9
 
 
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_all_tasks_are_run_and_errors_raised(n_threads):
+    done = []
+    run_all(done.append, range(20), n_threads)
+    assert sorted(done) == list(range(20))
+    with pytest.raises(ZeroDivisionError):
+        run_all(lambda i: 1 // i, [1, 0], n_threads)
+
+
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_errors_reach_the_caller_in_turn(n_threads):
     results = ordered_map(lambda i: 1 // (3 - i), range(100), n_threads)
@@ -92,3 +103,11 @@ def test_default_threads_are_those_of_this_process():
     finally:
         os.sched_setaffinity(0, allowed)
     assert default_threads() == len(allowed)
+
+
+def test_numbers_of_threads():
+    assert checked_threads(None) == default_threads()
+    assert type(checked_threads(np.int64(3))) is int
+    for wrong in (0, -3, 2.5, "two"):
+        with pytest.raises(SettingsError, match=f"n_threads {wrong!r} is not a whole number, at least 1"):
+            checked_threads(wrong)

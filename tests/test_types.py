@@ -31,6 +31,14 @@ def test_sizes_that_cannot_be_read(text):
     assert repr(text) in str(caught.value)
 
 
+@pytest.mark.parametrize("text", ["9" * 5000, "24x" + "9" * 5000, "1000000", "24x1000000"])
+def test_sizes_of_too_many_digits(text):
+    with pytest.raises(SettingsError, match="is not WIDTHxHEIGHT") as caught:
+        Size.parse(text)
+    assert len(str(caught.value)) < 120
+    assert Size.parse("999999x24") == (999999, 24)
+
+
 def test_size_is_width_first():
     assert (Size(24, 20).width, Size(24, 20).height, str(Size(24, 20))) == (24, 20, "24x20")
 

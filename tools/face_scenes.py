@@ -24,18 +24,18 @@ SETS = ("faces-test-mitcmu", "faces-test-caltech")
 MIN_FACE = Size(20, 20)
 NEIGHBORS = (1, 2, 3, 5)
 FALSE_ALARMS = (5, 10, 20, 50, 100)
-"""Numbers of false alarms in a set at which recall is read off its curve."""
+"""Numbers of false alarms in a set at which the hit rate is read off its curve."""
 
 
 @dataclass(frozen=True)
 class SetFigures:
-    """Recall and false alarms of a set for each minimum of neighbours, and along the curve of scores."""
+    """Hit rate and false alarms of a set for each minimum of neighbours, and along the curve of scores."""
 
     name: str
     n_scenes: int
     n_faces: int
     by_neighbors: dict[int, tuple[float, int]]
-    recall_at: dict[int, float]
+    hit_rate_at: dict[int, float]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def measure_set(cascade: Cascade, folder: Path) -> SetFigures:
     pictures = [read_gray(find(folder, scene["file"])) for scene in scenes]
     truth = [np.array([f["box"] for f in scene["faces"] if f.get("frontal", True)]) for scene in scenes]
     ignored = [np.array([f["box"] for f in scene["faces"] if not f.get("frontal", True)]) for scene in scenes]
-    by_neighbors, recall_at = {}, {}
+    by_neighbors, hit_rate_at = {}, {}
     for n in NEIGHBORS:
         detector = Detector(cascade, min_neighbors=n, min_size=MIN_FACE)
         matches = []
@@ -74,13 +74,13 @@ def measure_set(cascade: Cascade, folder: Path) -> SetFigures:
             matches.append(match_detections(found.boxes[~spared], found.neighbors[~spared], boxes))
         curve = detection_curve(matches)
         by_neighbors[n] = (
-            (float(curve.recall[-1]), int(curve.n_false_alarms[-1])) if len(curve.recall) else (0.0, 0)
+            (float(curve.hit_rate[-1]), int(curve.n_false_alarms[-1])) if len(curve.hit_rate) else (0.0, 0)
         )
         if n == min(NEIGHBORS):
             for limit in FALSE_ALARMS:
-                within = curve.recall[curve.n_false_alarms <= limit]
-                recall_at[limit] = float(within[-1]) if len(within) else 0.0
-    return SetFigures(folder.name, len(scenes), sum(map(len, truth)), by_neighbors, recall_at)
+                within = curve.hit_rate[curve.n_false_alarms <= limit]
+                hit_rate_at[limit] = float(within[-1]) if len(within) else 0.0
+    return SetFigures(folder.name, len(scenes), sum(map(len, truth)), by_neighbors, hit_rate_at)
 
 
 def find(folder: Path, name: str) -> Path:
@@ -113,9 +113,9 @@ def table(figures: Figures) -> str:
         "|---" * (3 + len(NEIGHBORS) + len(FALSE_ALARMS)) + "|",
     ]
     for one in figures.sets:
-        pairs = " | ".join(f"{recall:.3f} / {false}" for recall, false in one.by_neighbors.values())
-        recalls = " | ".join(f"{recall:.3f}" for recall in one.recall_at.values())
-        lines.append(f"| {one.name} | {one.n_scenes} | {one.n_faces} | {pairs} | {recalls} |")
+        pairs = " | ".join(f"{rate:.3f} / {false}" for rate, false in one.by_neighbors.values())
+        rates = " | ".join(f"{rate:.3f}" for rate in one.hit_rate_at.values())
+        lines.append(f"| {one.name} | {one.n_scenes} | {one.n_faces} | {pairs} | {rates} |")
     rate = figures.windows_accepted / figures.windows_searched
     return "\n".join(lines) + (
         f"\n\nWindows: {figures.windows_accepted:,} of {figures.windows_searched:,} windows of the test negatives are accepted, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.errors import ModelError
+from vjcascade.errors import ModelError, SettingsError
 from vjcascade.types import FEATURE_DTYPE, Detections, Size
 
 if TYPE_CHECKING:
@@ -31,6 +32,33 @@ THRESHOLD_EPSILON = np.float32(1e-5)
 
 MAX_WINDOW_SIDE = 256
 """Largest window side accepted: rectangle sums and squared sums of such a window stay exact in 32 bits."""
+
+
+def checked_window(window: Size | tuple[int, int]) -> Size:
+    """Return a training window that can be used, as a `Size` of plain ints.
+
+    Raises
+    ------
+    SettingsError
+        If it is not a pair of whole numbers from 3 (contrast is measured without the border) to
+        `MAX_WINDOW_SIDE`.
+
+    Examples
+    --------
+    >>> checked_window((24, 20))
+    Size(width=24, height=20)
+    """
+    try:
+        width, height = map(operator.index, window)
+    except (TypeError, ValueError):
+        width = height = 0
+    if not (3 <= width <= MAX_WINDOW_SIDE and 3 <= height <= MAX_WINDOW_SIDE):
+        shown = str(window) if isinstance(window, Size) else repr(window)
+        raise SettingsError(
+            f"window {shown} is not usable: width and height must be whole numbers of pixels, "
+            f"3 to {MAX_WINDOW_SIDE}"
+        )
+    return Size(width, height)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +93,7 @@ class Cascade:
     Attributes
     ----------
     window : Size
-        Training window, in pixels.
+        Training window, in pixels; may be given as a pair (width, height).
     features : ndarray of shape (n_features,), dtype `FEATURE_DTYPE`
         The features that nodes refer to.
     nodes : ndarray of shape (n_nodes,), dtype `NODE_DTYPE`
@@ -85,7 +113,7 @@ class Cascade:
     Raises
     ------
     ModelError
-        If an index, a rectangle or a count is out of range, or a number is not finite.
+        If the window, an index, a rectangle or a count is out of range, or a number is not finite.
 
     Examples
     --------
@@ -105,6 +133,10 @@ class Cascade:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "window", checked_window(self.window))
+        except SettingsError as error:
+            raise ModelError(str(error)) from None
         _check_arrays(self)
         _check_features(self.window, self.features)
         _check_counts(self)
@@ -212,12 +244,10 @@ def _check_arrays(cascade: Cascade) -> None:
 
 
 def _check_features(window: Size, features: NDArray[np.void]) -> None:
-    """Refuse windows and rectangles that a scan could not evaluate inside its integral image.
+    """Refuse rectangles that a scan could not evaluate inside its integral image.
 
-    The first two rectangles must be there, the third may be absent.
+    The first two must be there, the third may be absent.
     """
-    if not (3 <= window.width <= MAX_WINDOW_SIDE and 3 <= window.height <= MAX_WINDOW_SIDE):
-        raise ModelError(f"window {window} is not usable: both sides must be 3 to {MAX_WINDOW_SIDE} pixels")
     rects = features["rects"].astype(np.int64)
     x, y, w, h = (rects[..., i] for i in range(4))
     present = (features["weights"] != 0) | (rects != 0).any(axis=-1)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from typing import TypeVar
+
+from vjcascade.errors import SettingsError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -23,6 +26,30 @@ def default_threads() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def checked_threads(n_threads: int | None) -> int:
+    """Return a number of threads that can be used: as given, or `default_threads` for None.
+
+    Raises
+    ------
+    SettingsError
+        If it is not a whole number, at least 1.
+
+    Examples
+    --------
+    >>> checked_threads(3)
+    3
+    """
+    if n_threads is None:
+        return default_threads()
+    try:
+        number = operator.index(n_threads)
+    except TypeError:
+        number = 0
+    if number < 1:
+        raise SettingsError(f"n_threads {n_threads!r} is not a whole number, at least 1")
+    return number
 
 
 def physical_memory() -> float:
@@ -77,6 +104,29 @@ def ordered_map(
         finally:
             for future in pending:
                 future.cancel()
+
+
+def run_all(function: Callable[[Task], object], tasks: Iterable[Task], n_threads: int) -> None:
+    """Call `function` for every task, for what it does to arrays: an `ordered_map` without results.
+
+    Parameters
+    ----------
+    function : callable
+        As for `ordered_map`.
+    tasks : iterable
+        Read lazily.
+    n_threads : int
+        1 runs everything in the calling thread.
+
+    Examples
+    --------
+    >>> squares = [0, 0, 0]
+    >>> run_all(lambda i: squares.__setitem__(i, i * i), range(3), n_threads=2)
+    >>> squares
+    [0, 1, 4]
+    """
+    for _ in ordered_map(function, tasks, n_threads):
+        pass
 
 
 def blocks(n_items: int, block_size: int) -> Sequence[slice]:

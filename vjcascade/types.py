@@ -49,12 +49,14 @@ class Size(NamedTuple):
         Raises
         ------
         SettingsError
-            If `text` is not one or two positive whole numbers.
+            If `text` is not one or two positive whole numbers of at most six digits.
         """
-        parts = text.lower().replace("×", "x").split("x")
-        if len(parts) > 2 or not all(part.strip().isdecimal() and int(part) > 0 for part in parts):
-            raise SettingsError(f"size {text!r} is not WIDTHxHEIGHT in pixels, for example 24x24")
-        return cls(int(parts[0]), int(parts[-1]))
+        parts = [part.strip() for part in text.lower().replace("×", "x").split("x")]
+        numbers = [int(part) for part in parts if part.isdecimal() and len(part) <= 6]
+        if len(parts) > 2 or len(numbers) < len(parts) or min(numbers) == 0:
+            brief = text if len(text) <= 40 else f"{text[:37]}..."
+            raise SettingsError(f"size {brief!r} is not WIDTHxHEIGHT in pixels, for example 24x24")
+        return cls(numbers[0], numbers[-1])
 
     def __str__(self) -> str:
         return f"{self.width}x{self.height}"

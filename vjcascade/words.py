@@ -1,5 +1,15 @@
 """Words for people."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+
+MAX_NAMES = 10_000
+"""Most names of a folder that are compared with a misspelt one."""
+
 
 def counted(n: int, noun: str) -> str:
     """Return a number and its noun, in the plural unless it is one.
@@ -10,3 +20,40 @@ def counted(n: int, noun: str) -> str:
     ('1 stage', '12,000 windows')
     """
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def near_name(name: str, names: Iterable[str]) -> str:
+    """Return the one of `names` that was probably meant by `name`, or nothing; case does not count.
+
+    Examples
+    --------
+    >>> near_name("Adabost", ["adaboost", "logitboost"])
+    'adaboost'
+    """
+    known = {one.casefold(): one for one in names}
+    near = get_close_matches(name.casefold(), known, n=1)
+    return known[near[0]] if near else ""
+
+
+def name_hint(name: str, names: Iterable[str]) -> str:
+    """Say which of `names` was probably meant by `name`, or what they are.
+
+    Examples
+    --------
+    >>> name_hint("quik", ["quick", "normal"])
+    "did you mean 'quick'?"
+    >>> name_hint("fast", ["quick", "normal"])
+    'known are: quick, normal'
+    """
+    names = list(names)
+    near = near_name(name, names)
+    return f"did you mean {near!r}?" if near else f"known are: {', '.join(names)}"
+
+
+def near_file(path: Path, kind: Callable[[Path], bool] = Path.exists) -> str:
+    """Return the name beside `path`, for which `kind` is true, that was probably meant by it, or nothing."""
+    try:
+        beside = islice(path.absolute().parent.iterdir(), MAX_NAMES)
+        return near_name(path.name, [entry.name for entry in beside if kind(entry)])
+    except OSError:
+        return ""

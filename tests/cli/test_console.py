@@ -67,6 +67,16 @@ def test_a_terminal_gets_one_line_that_goes_away(clock):
     assert shown.endswith("\r\x1b[1A\x1b[2K")  # to the line's begin, one up, erase
 
 
+def test_control_characters_are_written_out(clock):
+    console = terminal()
+    with ProgressLine(console) as line:
+        for clock[0] in (0.0, 3.0):
+            line.update(Progress("\x1b[31mred", 1, 2, "\x1b]0;title\x07"))
+        shown = console.file.getvalue()
+    assert r"\x1b[31mred" in shown
+    assert r"\x1b]0;title\x07" in shown
+
+
 def test_a_dumb_terminal_is_a_log(clock):
     console = Console(file=io.StringIO(), force_terminal=True, _environ={"TERM": "dumb"})
     with ProgressLine(console) as line:

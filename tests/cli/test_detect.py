@@ -115,6 +115,13 @@ def test_drawings_of_one_name_do_not_meet(run, accept_all, texture, tmp_path):
     assert (read_image(tmp_path / "drawn" / "x.found.png")[0, 0] == (0, 255, 0)).all()
 
 
+def test_nothing_is_drawn_that_nobody_sees(run, accept_all, picture, monkeypatch):
+    from vjcascade.cli import search
+
+    monkeypatch.setattr(search, "draw_boxes", None)
+    assert run("detect", accept_all, picture, *RAW).code == 0
+
+
 def test_drawing_overwrites_nobodys_picture(run, accept_all, texture, tmp_path):
     save(tmp_path / "one", [texture])
     save(tmp_path / "two", [texture])

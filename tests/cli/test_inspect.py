@@ -63,6 +63,24 @@ def test_a_trained_model(run, easy):
     assert "about one in" in ran.out
 
 
+HOSTILE = "\x1b]0;title\x07\x9b2J"
+SHOWN = r"\x1b]0;title\x07\x9b2J"
+
+
+def test_control_characters_do_not_reach_the_terminal(run, tmp_path, rng):
+    """Neither those of a model's record nor those of file names, in results and in complaints."""
+    record = {"data": {"positives": HOSTILE}, "settings": {HOSTILE: 1}, "stages": []}
+    model, picture = tmp_path / f"{HOSTILE}.xml", tmp_path / f"{HOSTILE}.png"
+    builders.accept_all(n_stages=1).with_metadata(record).save(model)
+    write_image(picture, builders.smooth_noise(rng, 24, 24))
+    for words in (("inspect", model), ("detect", model, picture, tmp_path / HOSTILE), ("inspect", HOSTILE)):
+        ran = run(*words)
+        assert SHOWN in ran.out + ran.err
+        assert all(char.isprintable() or char == "\n" for char in ran.out + ran.err)
+    model.write_text(json.dumps(record))
+    assert SHOWN in run("inspect", model).err
+
+
 def broken_models(folder, good):
     (folder / "page.xml").write_text("<!DOCTYPE html><html><body>404</body></html>")
     (folder / "nothing.xml").touch()

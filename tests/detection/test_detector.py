@@ -59,6 +59,15 @@ def test_scale_factor(everything, texture, scale_factor):
         ({"min_size": (0, 10)}, "min_size"),
         ({"max_size": (10, -1)}, "max_size"),
         ({"max_size": (10, 10, 10)}, "max_size"),
+        ({"min_size": 24}, r"min_size 24 .*\(24, 24\)"),
+        ({"min_size": (math.inf, 3)}, "min_size .*inf"),
+        ({"max_size": (24.9, 24)}, "max_size .*24.9"),
+        ({"max_size": "24"}, "max_size '24'"),
+        ({"min_neighbors": math.nan}, "min_neighbors nan"),
+        ({"min_neighbors": 2.5}, "min_neighbors 2.5"),
+        ({"min_neighbors": None}, "min_neighbors None"),
+        ({"scale_factor": "1.1"}, "scale factor '1.1'"),
+        ({"scale_factor": None}, "scale factor None"),
     ],
 )
 def test_bad_settings_are_named(everything, texture, settings, named):
@@ -114,9 +123,10 @@ def test_detector_is_reusable(everything, rng):
         np.testing.assert_array_equal(detector.detect(picture).boxes, expected.boxes)
 
 
-def test_sizes_may_be_tuples(everything, rng):
+@pytest.mark.parametrize("min_size", [(30, 30), [30, 30], np.array([30, 30])])
+def test_sizes_may_be_any_two_whole_numbers(everything, rng, min_size):
     picture = builders.smooth_noise(rng, 80, 80)
-    found = detect(picture, everything, min_neighbors=0, min_size=(30, 30), max_size=Size(40, 40))
+    found = detect(picture, everything, min_neighbors=0, min_size=min_size, max_size=Size(40, 40))
     assert 30 <= found.boxes[:, 2].min() <= found.boxes[:, 2].max() <= 40
 
 

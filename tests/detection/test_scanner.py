@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from vjcascade.cascade import Cascade
 from vjcascade.detection.scanner import Scanner, evaluate_windows
+from vjcascade.errors import SettingsError
 from vjcascade.types import Size
 
 KINDS = {
@@ -109,6 +110,44 @@ def test_rows_outside_the_level_are_refused():
     for row in (-1, 13):
         with pytest.raises(ValueError, match=r"in \[0, 13\)"):
             scanner.scan_rows(integrals, np.array([row]))
+
+
+def test_levels_may_be_views_and_read_only(rng):
+    scanner = Scanner(builders.random_cascade(rng, tilted_share=0.5))
+    level = builders.smooth_noise(rng, 60, 80)[5:55, 60:10:-1]
+    level.flags.writeable = False
+    one, other = scanner.integrals(level), scanner.integrals(level.copy())
+    np.testing.assert_array_equal(one.planes, other.planes)
+    np.testing.assert_array_equal(one.squared, other.squared)
+
+
+@pytest.mark.parametrize(
+    ("level", "words"),
+    [
+        (np.zeros((20, 20)), "float64"),
+        (np.zeros((20, 20), np.int32), "int32"),
+        (np.zeros((20, 20, 3), np.uint8), r"\(20, 20, 3\)"),
+    ],
+)
+def test_levels_of_another_kind_are_refused(level, words):
+    with pytest.raises(ValueError, match=words):
+        Scanner(Cascade(Size(8, 8))).integrals(level)
+
+
+def test_upright_integrals_do_not_do_for_tilted_features(rng):
+    upright, tilted = (Scanner(builders.random_cascade(rng, tilted_share=share)) for share in (0, 1))
+    level = builders.smooth_noise(rng, 40, 60)
+    for scan in (tilted.scan_rows, lambda integrals: tilted.scan_opencv(integrals, 2, 1)):
+        with pytest.raises(ValueError, match="upright only"):
+            scan(upright.integrals(level))
+    hits = upright.scan_rows(tilted.integrals(level))
+    assert as_tuples(hits) == as_tuples(upright.scan_rows(upright.integrals(level)))
+
+
+@pytest.mark.parametrize("n_threads", [0, -1])
+def test_threads_are_checked(n_threads):
+    with pytest.raises(SettingsError, match=f"n_threads {n_threads}"):
+        evaluate_windows(Cascade(Size(24, 24)), np.zeros((1, 24, 24), np.uint8), n_threads)
 
 
 @pytest.mark.parametrize("shape", [(3, 24, 23), (24, 24), (0, 23, 24)])

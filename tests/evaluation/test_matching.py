@@ -37,7 +37,7 @@ def test_curve_counts_every_score_once():
     second = match_detections([[50, 0, 9, 9]], [1.0], [[0, 0, 9, 9]])
     curve = detection_curve([first, second])
     assert curve.scores.tolist() == [3.0, 1.0]
-    assert curve.recall.tolist() == [0.5, 0.5]
+    assert curve.hit_rate.tolist() == [0.5, 0.5]
     assert curve.n_false_alarms.tolist() == [1, 2]
 
 
@@ -45,3 +45,16 @@ def test_no_detections_at_all():
     curve = detection_curve([match_detections(np.empty((0, 4)), [], [[0, 0, 9, 9]])])
     assert len(curve.scores) == 0
     assert curve.n_objects == 1
+
+
+@pytest.mark.parametrize("scores", [[1.0], [1.0, 2.0, 3.0], [[1.0, 2.0]], 1.0])
+def test_every_box_needs_a_score(scores):
+    with pytest.raises(ValueError, match="2 boxes need as many scores"):
+        match_detections([[0, 0, 9, 9], [9, 9, 9, 9]], scores, [[0, 0, 9, 9]])
+
+
+@pytest.mark.parametrize("min_overlap", [0, -0.5, 1.01, float("nan")])
+def test_the_overlap_is_a_share(min_overlap):
+    with pytest.raises(ValueError, match=f"min_overlap {min_overlap}"):
+        match_detections([[0, 0, 9, 9]], [1.0], [[0, 0, 9, 9]], min_overlap=min_overlap)
+    assert match_detections([[0, 0, 9, 9]], [1.0], [[0, 0, 9, 9]], min_overlap=1).hits.all()

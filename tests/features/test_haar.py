@@ -50,6 +50,22 @@ def test_weight_two_of_opencvs_trainer_is_offered():
     assert (balanced["weights"][changed] == 3).all()
 
 
+@pytest.mark.parametrize("use", [WindowIntegrals.values, lambda *some: bin_features(*some[::-1], 1)])
+def test_features_that_need_other_integrals_are_refused(use, rng):
+    windows = rng.integers(0, 256, (3, 6, 6), np.uint8)
+    tilted, larger = enumerate_features(Size(6, 6), HaarMode.ALL), enumerate_features(Size(7, 7))
+    assert len(WindowIntegrals.of(windows, tilted=True).values(tilted)) == len(tilted)
+    for features in (tilted, larger):
+        with pytest.raises(ValueError, match="needs corner"):
+            use(WindowIntegrals.of(windows), features)
+    assert WindowIntegrals.of(windows).values(tilted[:0]).shape == (0, 3)
+
+
+def test_windows_of_another_dtype_are_refused():
+    with pytest.raises(ValueError, match="float64"):
+        WindowIntegrals.of(np.zeros((3, 6, 6)))
+
+
 @given(st.integers(3, 9), st.integers(3, 9), st.integers(0, 2**32 - 1))
 @settings(max_examples=25, deadline=None)
 def test_values_equal_plain_loops(width, height, seed):

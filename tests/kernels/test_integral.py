@@ -6,37 +6,50 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as npst
 
-from vjcascade.kernels.integral import deinterleave, integral_image, squared_integral, tilted_integral
+from vjcascade.kernels.integral import deinterleave, fill_integrals, fill_tilted
+
+
+def integral_image(gray):
+    """Return the plain integral image; the kernel leaves an empty squared one alone."""
+    total = np.full(np.add(gray.shape, 1), -1, np.int32)
+    fill_integrals(gray, total, np.empty((0, 0), np.uint32))
+    return total
+
+
+def squared_integral(gray):
+    """Return the squared integral image, and check the plain one that comes with it."""
+    total, squared = integral_image(gray), np.full(np.add(gray.shape, 1), 77, np.uint32)
+    again = np.full_like(total, -1)
+    fill_integrals(gray, again, squared)
+    np.testing.assert_array_equal(again, total)
+    return squared
+
+
+def tilted_integral(gray):
+    tilted = np.full(np.add(gray.shape, 1), -1, np.int32)
+    fill_tilted(gray, tilted)
+    return tilted
+
 
 PAIRS = [
-    (integral_image, naive.integral_image, np.int32),
-    (squared_integral, naive.squared_integral, np.uint32),
-    (tilted_integral, naive.tilted_integral, np.int32),
+    (integral_image, naive.integral_image),
+    (squared_integral, naive.squared_integral),
+    (tilted_integral, naive.tilted_integral),
 ]
 images = npst.arrays(np.uint8, st.tuples(st.integers(1, 9), st.integers(1, 9)))
 
 
-@pytest.mark.parametrize(("fast", "plain", "dtype"), PAIRS, ids=["sum", "squared", "tilted"])
+@pytest.mark.parametrize(("fast", "plain"), PAIRS, ids=["sum", "squared", "tilted"])
 @settings(max_examples=40, deadline=None)
 @given(gray=images)
-def test_equals_plain_loops(fast, plain, dtype, gray):
-    result = fast(gray)
-    assert result.dtype == dtype
-    np.testing.assert_array_equal(result, plain(gray))
+def test_equals_plain_loops(fast, plain, gray):
+    np.testing.assert_array_equal(fast(gray), plain(gray))
 
 
 def test_squared_sum_wraps():
     white = np.full((300, 300), 255, np.uint8)
     exact = 255**2 * np.arange(301, dtype=np.int64)[:, None] * np.arange(301)
     np.testing.assert_array_equal(squared_integral(white), (exact % 2**32).astype(np.uint32))
-
-
-@pytest.mark.parametrize("function", [integral_image, squared_integral, tilted_integral])
-def test_takes_views_and_read_only_arrays(function, rng):
-    gray = rng.integers(0, 256, (20, 30), np.uint8)
-    view = gray[::2, 3::3]
-    view.flags.writeable = False
-    np.testing.assert_array_equal(function(view), function(view.copy()))
 
 
 def test_deinterleave():

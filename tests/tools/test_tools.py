@@ -47,5 +47,5 @@ def test_scenes_are_measured(tmp_path, monkeypatch, rng):
     monkeypatch.setattr(face_scenes, "NEIGHBORS", (0,))
     figures = face_scenes.measure_set(builders.accept_all(Size(24, 24)), tmp_path)
     assert (figures.n_scenes, figures.n_faces, figures.by_neighbors) == (1, 1, {0: (1.0, 0)})
-    assert figures.recall_at[5] == 1.0
+    assert figures.hit_rate_at[5] == 1.0
     assert "1.000 / 0" in face_scenes.table(face_scenes.Figures([figures], 100, 1))

@@ -89,11 +89,12 @@ def test_save_returns_what_is_in_the_file(tmp_path):
 def test_a_model_in_the_way_is_refused(folder):
     before = (folder / MODEL_NAME).read_bytes()
     with pytest.raises(
-        SettingsError, match=r"already holds a model, cascade\.xml: use --resume .* --overwrite"
+        SettingsError, match=r"already holds a model, cascade\.xml: resume or overwrite it"
     ) as e:
         begin(folder)
     assert str(folder) in str(e.value)
-    with pytest.raises(SettingsError, match="--resume and --overwrite contradict each other"):
+    assert "--" not in str(e.value)  # flags are the command line's
+    with pytest.raises(SettingsError, match=r"^resume and overwrite contradict each other"):
         begin(folder, resume=True, overwrite=True)
     assert (folder / MODEL_NAME).read_bytes() == before
 
@@ -185,13 +186,35 @@ def test_a_run_on_other_pictures_is_refused(tmp_path):
     assert (tmp_path / MODEL_NAME).read_bytes() == model
 
 
+def damaged(name, value):
+    return lambda stages: [stages[0], {**stages[1], name: value}]
+
+
+DAMAGES = [
+    ("overall_false_alarm_rate", "x"),
+    ("overall_false_alarm_rate", 0.0),
+    ("overall_false_alarm_rate", True),
+    ("overall_hit_rate", None),
+    ("overall_hit_rate", 1.5),
+    ("overall_held_out_hit_rate", -0.1),
+    ("n_weak", 1.5),
+    ("n_positives", -1),
+    ("ended_by", 3),
+    ("natural", None),
+    ("baseline", 0.5),
+]
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
         (lambda stages: stages[:1], "it has 2 stages and tells of 1"),
         (lambda stages: [stages[0], {**stages[1], "unknown": 1}], "of its stages is damaged .*unknown"),
         (lambda stages: [stages[0], {**stages[1], "tuned": 0.5}], "of its stages is damaged"),
-        (lambda stages: [stages[0], {"stage": 2}], "of its stages is damaged .*natural"),
+        (lambda stages: [stages[0], {"stage": 2}], "of its stages is damaged .*n_weak"),
+        (lambda stages: [stages[0], "stage 2"], "of its stages is damaged .*'stage 2'"),
+        *[(damaged(name, value), f"of its stages is damaged .*{name} ") for name, value in DAMAGES],
+        (damaged("tuned", {"threshold": 0.5, "hit_rate": 2.0, "false_alarm_rate": 0.5}), r"hit_rate 2\.0"),
     ],
 )
 def test_damaged_records_cannot_be_resumed(folder, damage, message):
@@ -209,3 +232,8 @@ def test_an_output_folder_below_a_file_is_refused(tmp_path):
     for folder in (tmp_path / "file", tmp_path / "file" / "run"):
         with pytest.raises(SettingsError, match=r"cannot be the output folder: .*file is a file"):
             begin(folder)
+
+
+def test_an_output_folder_of_an_impossible_name_is_refused(tmp_path):
+    with pytest.raises(SettingsError, match="cannot be the output folder"):
+        begin(tmp_path / ("x" * 5000))

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from vjcascade.cascade import Cascade
+from vjcascade.detection import evaluate_windows
 from vjcascade.formats.annotations.opencv_lists import Box
-from vjcascade.training.crops import clip_box, cut_window, grow_to_shape, has_contrast
+from vjcascade.training.crops import clip_box, cut_window, grow_to_shape, growth, has_contrast
 from vjcascade.types import Size
 
 SIDES = st.integers(1, 200)
@@ -48,6 +50,7 @@ def test_growing_never_crops_and_reaches_the_shape(size: Size, window: Size) -> 
         abs(grown.height - grown.width * window.height / window.width) <= 0.5
     )
     assert lost_in_rounding or max(too_narrow, too_low) <= 0.5
+    assert growth(box, window) == grown.width * grown.height / (box.width * box.height)
 
 
 def test_beyond_the_border_edge_pixels_are_repeated() -> None:
@@ -68,3 +71,13 @@ def test_contrast_floor_ignores_the_border(amplitude: int, seen: bool) -> None:
     window = (128 + amplitude * (2 * checkerboard - 1)).astype(np.uint8)
     window[0] = window[:, -1] = 255
     assert has_contrast(window) is seen
+
+
+def test_contrast_is_that_of_the_detector(rng: np.random.Generator) -> None:
+    """Windows around the floor: what is taken for training is what an empty cascade accepts."""
+    spread = rng.uniform(8, 12, (400, 1, 1))
+    windows = rng.normal(128, spread, (400, 15, 20)).clip(0, 255).astype(np.uint8)
+    passed, _ = evaluate_windows(Cascade(Size(20, 15)), windows)
+    seen = [has_contrast(window) for window in windows]
+    np.testing.assert_array_equal(seen, passed == 0)
+    assert 0 < sum(seen) < 400

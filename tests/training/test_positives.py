@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import assume, given, strategies as st
 from numpy.typing import NDArray
 from PIL import Image
 
@@ -216,8 +217,39 @@ def test_proposed_window(sizes: list[tuple[int, int]], window: tuple[int, int]) 
     assert propose_window(sizes) == window
 
 
+@pytest.mark.parametrize(("size", "ratio"), [((400, 10), "40"), ((10, 400), "0.025")])
+def test_no_window_is_proposed_that_no_cascade_can_have(size: tuple[int, int], ratio: str) -> None:
+    with pytest.raises(SourceError, match=f"ratio of width to height is {ratio} for the median crop"):
+        propose_window([size])
+    assert propose_window([(320, 10)]) == Size(256, 8)
+
+
+def test_long_thin_crops_are_skipped_before_they_are_padded(tmp_path: Path, rng: np.random.Generator) -> None:
+    easy_folder(tmp_path, rng, n=12)
+    for size in ((4, 12000), (12000, 4), (10, 100)):
+        save(tmp_path / f"{size[0]}x{size[1]}.png", easy_crop(rng, *size))
+    load_positives(tmp_path, WINDOW)  # imports and compiles
+    tracemalloc.start()
+    positives = load_positives(tmp_path, WINDOW)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2e7
+    assert [str(skipped) for skipped in positives.report.skipped] == [
+        f"{size}.png: {size} is too far from the shape of the 24x24 window: it would fill less than 1/10 of it"
+        for size in ("12000x4", "4x12000")
+    ]
+
+
+def test_negative_minimum_sides_are_none(tmp_path: Path, rng: np.random.Generator) -> None:
+    save(tmp_path / "photo.png", rng.integers(0, 256, (30, 300), np.uint8))
+    boxes = " ".join(f"{24 * i} 0 24 24" for i in range(10))
+    (tmp_path / "info.dat").write_text(f"photo.png 11 {boxes} 5 5 0 9\n")
+    assert len(load_positives(tmp_path / "info.dat", min_side=-3)) == 10
+
+
 @given(width=st.integers(1, 1000), height=st.integers(1, 1000))
 def test_crops_of_one_size_have_the_shape_of_their_window(width: int, height: int) -> None:
+    assume(max(width, height) <= 32 * min(width, height))
     box = Box(0, 0, width, height)
     assert grow_to_shape(box, propose_window([(width, height)])) == box
 

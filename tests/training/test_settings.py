@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 
+import numpy as np
 import pytest
 
 from vjcascade.boosters import Costs
@@ -10,7 +11,13 @@ from vjcascade.errors import SettingsError
 from vjcascade.features import HaarMode
 from vjcascade.training.settings import Preset, TrainingSettings, preset_settings
 
+COUNTS = ("max_stages", "max_weak", "n_negatives", "max_samples", "max_windows", "seed")
+NUMBERS = ("cost_ratio", "hit_rate", "false_alarm_rate", "target_false_alarm_rate", "held_out")
 WRONG = [
+    ("cost_ratio", 0.0),
+    ("cost_ratio", -2.0),
+    ("cost_ratio", math.inf),
+    ("cost_ratio", math.nan),
     ("hit_rate", 0.0),
     ("hit_rate", 1.001),
     ("hit_rate", math.nan),
@@ -24,8 +31,8 @@ WRONG = [
     ("held_out", math.nan),
     ("max_stages", 0),
     ("max_weak", 0),
-    ("n_negatives", 9),
-    ("max_samples", 19),
+    ("n_negatives", 19),
+    ("max_samples", 39),
     ("max_windows", 0),
     ("seed", -1),
 ]
@@ -37,8 +44,8 @@ RIGHT = [
     ("held_out", 0.5),
     ("max_stages", 1),
     ("n_negatives", None),
-    ("n_negatives", 10),
-    ("max_samples", 20),
+    ("n_negatives", 20),
+    ("max_samples", 40),
 ]
 
 
@@ -46,8 +53,7 @@ RIGHT = [
 def test_values_out_of_range_are_refused_by_name(name, value):
     with pytest.raises(SettingsError) as caught:
         TrainingSettings(**{name: value})
-    assert name.replace("_", " ") in str(caught.value)
-    assert str(value) in str(caught.value)
+    assert f"{name} {value}" in str(caught.value)
 
 
 @pytest.mark.parametrize(("name", "value"), RIGHT)
@@ -55,10 +61,61 @@ def test_values_at_the_edge_are_taken(name, value):
     assert getattr(TrainingSettings(**{name: value}), name) == value
 
 
-@pytest.mark.parametrize("ratio", [0, -2, math.inf, math.nan])
-def test_cost_ratios_out_of_range(ratio):
-    with pytest.raises(SettingsError, match=f"cost {ratio}"):
-        TrainingSettings(cost_ratio=ratio)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *[(name, value) for name in COUNTS for value in (2.5, "9", math.nan, True, [50])],
+        *[(name, value) for name in NUMBERS for value in ("x", None, True, 10**400, 0.5j)],
+        *[("baseline", value) for value in ("yes", 1, None)],
+        *[("booster", value) for value in (None, ["adaboost"])],
+        *[("mode", value) for value in ("nonsense", None, 1)],
+    ],
+)
+def test_values_of_another_kind_are_refused_by_name(name, value):
+    with pytest.raises(SettingsError) as caught:
+        TrainingSettings(**{name: value})
+    assert f"{name} {value!r}" in str(caught.value)
+
+
+def test_values_are_brought_to_plain_types():
+    settings = TrainingSettings(
+        seed=np.int64(3),
+        n_negatives=np.uint16(50),
+        hit_rate=np.float64(0.9),
+        held_out=0,
+        mode="all",
+        baseline=np.bool_(False),
+    )
+    plain = settings.as_dict()
+    assert json.loads(json.dumps(plain)) == plain
+    assert settings.mode is HaarMode.ALL
+    assert settings.baseline is False
+    assert {type(getattr(settings, name)) for name in COUNTS} == {int}
+    assert {type(getattr(settings, name)) for name in NUMBERS} == {float}
+
+
+def test_negatives_must_leave_room_for_positives():
+    for n_negatives in (100_000, 1000, 981):
+        with pytest.raises(SettingsError, match=f"n_negatives {n_negatives} .* max_samples 1000"):
+            TrainingSettings(max_samples=1000, n_negatives=n_negatives)
+    assert TrainingSettings(max_samples=1000, n_negatives=980).max_positives == 20
+    assert TrainingSettings(max_samples=1000, n_negatives=300).max_positives == 500
+    assert TrainingSettings(max_samples=1000).max_positives == 500
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: TrainingSettings(mode="basik"), "there is no mode 'basik'; did you mean 'basic'"),
+        (lambda: TrainingSettings(mode="nonsense"), "known are: basic, core, all"),
+        (lambda: preset_settings("quik"), "there is no preset 'quik'; did you mean 'quick'"),
+        (lambda: preset_settings("fast"), "'fast'; known are: quick, normal, thorough"),
+    ],
+)
+def test_unknown_names_are_refused_at_once(make, sentence):
+    with pytest.raises(SettingsError, match=sentence):
+        make()
+    assert preset_settings("quick") == preset_settings(Preset.QUICK)
 
 
 def test_unknown_boosters_are_refused_at_once():

@@ -41,6 +41,11 @@ def test_source_that_does_not_exist(tmp_path: Path, written: str, near: str | No
     assert near is None or f"did you mean {near}?" in str(caught.value)
 
 
+def test_source_whose_name_is_too_long(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"positives: .* cannot be read: File name too long"):
+        list_pictures(tmp_path / ("x" * 5000), "positives")
+
+
 def test_missing_folder_on_the_way(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"does not exist$"):
         list_pictures(tmp_path / "gone" / "pos", "positives")

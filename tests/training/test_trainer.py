@@ -19,7 +19,7 @@ from vjcascade.detection import evaluate_windows
 from vjcascade.errors import SettingsError
 from vjcascade.training import trainer
 from vjcascade.training.checkpoint import MODEL_NAME, Checkpoint
-from vjcascade.training.events import Ended, Note, Progress, StageDone, StageRecord
+from vjcascade.training.events import Ended, Note, Progress, StageDone
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.trainer import TrainingData, train
 
@@ -161,10 +161,11 @@ def test_held_out_samples_are_not_trained_on():
 
 def test_positives_are_thinned_at_random(rng):
     positives, photos = doubles.hard_data(rng)
-    settings = replace(SETTINGS, max_samples=60)
+    settings = replace(SETTINGS, max_samples=60, n_negatives=20)
     data = TrainingData.split(positives, photos, settings)
     everything = TrainingData.split(positives, photos, SETTINGS).positives
     assert len(data.positives) == 30
+    assert len(TrainingData.split(positives, photos, replace(settings, n_negatives=40)).positives) == 20
     assert {w.tobytes() for w in data.positives} < {w.tobytes() for w in everything}
     assert data.positives.tobytes() != everything[:30].tobytes()
     assert len(data.held_out_positives) == 24
@@ -206,7 +207,10 @@ def test_the_limit_on_windows_is_said(tmp_path, rng):
     settings = replace(SETTINGS, max_windows=300, max_stages=20, false_alarm_rate=0.1, max_weak=30)
     _, _, notes = run(tmp_path, positives, photos, settings)
     assert "training ended early" in notes[-1]
-    assert "the limit for a stage" in notes[-1]
+    assert "windows were looked at, the limit for a stage. Raise max_windows" in notes[-1]
+    flat = doubles.backgrounds_of([np.full((30, 30 + i), 9, np.uint8) for i in range(20)])
+    with pytest.raises(SettingsError, match=r"the limit for a stage\. Raise max_windows"):
+        run(tmp_path / "flat", positives, flat, replace(settings, max_windows=10))
 
 
 def test_flat_photos_cannot_train_a_stage(tmp_path, rng):
@@ -244,7 +248,7 @@ def test_events_come_in_order(tmp_path):
     parts = dict.fromkeys(e.part for e in events if isinstance(e, Progress))
     kinds = ("mining negatives", "mining held-out negatives", "boosting")
     assert list(parts) == [f"stage {n}: {kind}" for n in (1, 2, 3, 4) for kind in kinds]
-    assert all(isinstance(e.record, StageRecord) for e in events if isinstance(e, StageDone))
+    assert [e.record.stage for e in events if isinstance(e, StageDone)] == [1, 2, 3, 4]
     assert "training on 96 positives and 80 negatives a stage" in events[0].text
     assert events[-1] == Ended("training ended with 4 stages: the most asked for")
 

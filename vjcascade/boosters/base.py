@@ -16,6 +16,9 @@ Floats = NDArray[np.float64]
 ERROR_FLOOR = 1e-12
 """Weighted errors are clipped to [floor, 1 - floor] before a logarithm, so a perfect weak classifier counts 13.8."""
 
+MIN_ALPHA = 1e-12
+"""A weak classifier that weighs no more has learnt nothing but rounding errors, and must not be added."""
+
 TIE_TOLERANCE = 1e-12
 """Errors this close are equal; the lowest index wins."""
 
@@ -173,13 +176,39 @@ class Booster(ABC):
         return Round(weights, float(weights[positive].sum()), float(weights[~positive].sum()), state)
 
     def choose(self, errors_p: Floats, errors_n: Floats, now: Round) -> int:  # noqa: ARG002  others need the round
-        """Pick a weak classifier: here the lowest index whose weighted error is least."""
+        """Pick a weak classifier: here the lowest index whose weighted error is least.
+
+        Parameters
+        ----------
+        errors_p, errors_n : ndarray of shape (n_candidates,), dtype float64
+            Class-wise errors of each.
+        now : Round
+            The round they were measured in.
+
+        Returns
+        -------
+        int
+            Its index.
+        """
         errors = errors_p + errors_n
         return int(np.flatnonzero(errors <= errors.min() + TIE_TOLERANCE)[0])
 
     @abstractmethod
     def alpha(self, error_p: float, error_n: float, now: Round) -> float:
-        """Return the weight of the chosen weak classifier; <= 0 says that it must not be added."""
+        """Weigh the chosen weak classifier.
+
+        Parameters
+        ----------
+        error_p, error_n : float
+            Its class-wise errors.
+        now : Round
+            The round they were measured in.
+
+        Returns
+        -------
+        float
+            Its weight; `MIN_ALPHA` or less says that it must not be added.
+        """
 
     def leaves(self, alpha: float) -> tuple[float, float]:
         """Return the votes (where h = -1, where h = +1) of a weak classifier in the ensemble."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any
 
 from vjcascade.boosters.adaboost import AdaBoost
 from vjcascade.boosters.base import Booster, Costs
 from vjcascade.boosters.cost_generalized import CostGeneralizedAdaBoost
 from vjcascade.errors import SettingsError
+from vjcascade.words import name_hint
 
 _BOOSTERS: dict[str, type[Booster]] = {}
 
@@ -51,6 +51,11 @@ def make_booster(name: str, costs: Costs, n_rounds: int = 100, **options: Any) -
     **options
         The booster's own settings, for example ``prior="sample"``.
 
+    Returns
+    -------
+    Booster
+        Ready for any number of runs.
+
     Raises
     ------
     SettingsError
@@ -62,9 +67,7 @@ def make_booster(name: str, costs: Costs, n_rounds: int = 100, **options: Any) -
     'sample'
     """
     if name not in _BOOSTERS:
-        near = difflib.get_close_matches(name, _BOOSTERS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known are: {', '.join(booster_names())}"
-        raise SettingsError(f"there is no booster named {name!r}; {hint}")
+        raise SettingsError(f"there is no booster named {name!r}; {name_hint(name, booster_names())}")
     try:
         return _BOOSTERS[name](costs, n_rounds, **options)
     except TypeError as error:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
+from vjcascade.cli.text import printable
 from vjcascade.training.events import Progress
 
 SECONDS_BEFORE_BAR = 2.0
@@ -20,11 +21,15 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 def plain_console(*, stderr: bool = False) -> Console:
-    """Return a console that prints text as it is: no markup, no wrapping, no colours of its own choice."""
+    """Return a console that prints text as it is: no markup, no wrapping, no colours, no control characters."""
     return _Console(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
 class _Console(Console):
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Write out the control characters of strings; rich's own objects need theirs."""
+        super().print(*(printable(part) if isinstance(part, str) else part for part in objects), **options)
+
     def on_broken_pipe(self) -> None:
         """Leave it to the program how it ends when nobody reads on; rich would end it by itself."""
         raise BrokenPipeError
@@ -79,11 +84,16 @@ class ProgressLine:
             self._due = now + SECONDS_BETWEEN_LINES
 
     def _show(self, event: Progress) -> None:
+        shown: dict[str, Any] = {
+            "completed": event.done,
+            "total": event.total,
+            "detail": printable(event.detail),
+        }
         if self._bar is None:
             self._bar = _bar(self._console)
-            self._bar.add_task(event.part, total=event.total, completed=event.done, detail=event.detail)
+            self._bar.add_task(printable(event.part), **shown)
             self._bar.start()
-        self._bar.update(self._bar.task_ids[0], completed=event.done, total=event.total, detail=event.detail)
+        self._bar.update(self._bar.task_ids[0], **shown)
 
 
 def _bar(console: Console) -> Bar:

@@ -54,6 +54,11 @@ def demo(
         Folder for the faces, the photos, the model and the result; those of an earlier demo are replaced.
     threads : int
         Processors to use; all if not given. The result does not depend on it.
+
+    Returns
+    -------
+    int
+        Exit code.
     """
     import skimage
 

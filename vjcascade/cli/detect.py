@@ -57,6 +57,11 @@ def detect(  # noqa: PLR0913  each is a user's choice
         Folder for copies with the detections drawn in, NAME.found.png and NAME.found.mp4; they replace older copies.
     show : bool
         Show pictures and detections in a window; q ends.
+
+    Returns
+    -------
+    int
+        Exit code.
     """
     from vjcascade.cascade import Cascade
     from vjcascade.cli.drawing import plan_drawings

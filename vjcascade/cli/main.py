@@ -12,6 +12,7 @@ from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from vjcascade import __version__
 from vjcascade.cli.exit_codes import ExitCode
+from vjcascade.cli.text import printable
 from vjcascade.errors import CascadeError, SettingsError
 
 _COMMANDS = {
@@ -130,4 +131,4 @@ def _sentence(error: Exception) -> str:
 
 
 def _complain(message: str) -> None:
-    sys.stderr.write(f"vjcascade: error: {message}\n")
+    sys.stderr.write(f"vjcascade: error: {printable(message)}\n")

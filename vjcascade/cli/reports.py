@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from vjcascade.cli.text import printable
 from vjcascade.words import counted
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def text_line(shot: Shot, found: Detections) -> str:
         for (x, y, w, h), score, neighbors in _rows(found)
     ]
     count = counted(len(boxes), "detection")
-    return f"{shot.name}{frame}: {count}{': ' if boxes else ''}{'; '.join(boxes)}\n"
+    return f"{printable(shot.name)}{frame}: {count}{': ' if boxes else ''}{'; '.join(boxes)}\n"
 
 
 def json_line(shot: Shot, found: Detections) -> str:

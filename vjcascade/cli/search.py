@@ -65,6 +65,11 @@ class Search:
             In this order.
         is_quiet : bool
             Whether results do not show on the terminal, so that progress may.
+
+        Returns
+        -------
+        ExitCode
+            WRONG_INPUT if an input could not be read, else DONE.
         """
         n_failed = 0
         with ProgressLine(self._console) as progress:
@@ -95,6 +100,8 @@ class Search:
                     self._n_shots += 1
                     self._n_detections += len(found)
                     self._report.add(shot, found)
+                    if drawing is None and self._window is None:
+                        continue
                     drawn = draw_boxes(shot.image, found.boxes)
                     if drawing is not None:
                         drawing.add(drawn, shot.seconds)

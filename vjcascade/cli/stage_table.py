@@ -26,6 +26,11 @@ def stage_row(record: Mapping[str, Any]) -> str:
     ----------
     record : mapping
         A `StageRecord` as plain values, as models keep it in their metadata.
+
+    Returns
+    -------
+    str
+        One line, in the columns of `HEADER`.
     """
     hit_mark, false_mark = (
         "*" if record[on] == "training" else " " for on in ("hit_rate_on", "false_alarm_rate_on")

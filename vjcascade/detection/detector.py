@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from vjcascade.detection.scales import Level, check_scale_factor, scaled_size, s
 from vjcascade.detection.scanner import Hits, Scanner
 from vjcascade.errors import SettingsError
 from vjcascade.imaging import resize_exact, to_gray
-from vjcascade.parallel import default_threads, ordered_map
+from vjcascade.parallel import checked_threads, ordered_map
 from vjcascade.types import Detections, Size
 
 
@@ -60,17 +61,13 @@ class Detector:
         max_size: Size | tuple[int, int] | None = None,
         n_threads: int | None = None,
     ) -> None:
-        if min_neighbors < 0:
-            raise SettingsError(f"min_neighbors {min_neighbors} must not be negative; 0 asks for raw windows")
-        if n_threads is not None and n_threads < 1:
-            raise SettingsError(f"n_threads {n_threads} must be at least 1")
         check_scale_factor(scale_factor)
         self.scanner = Scanner(cascade)
         self.scale_factor = float(scale_factor)
-        self.min_neighbors = int(min_neighbors)
+        self.min_neighbors = _checked_neighbors(min_neighbors)
         self.min_size = _checked_size("min_size", min_size)
         self.max_size = _checked_size("max_size", max_size)
-        self.n_threads = n_threads or default_threads()
+        self.n_threads = checked_threads(n_threads)
 
     def detect(self, image: NDArray[Any]) -> Detections:
         """Find the object in a picture.
@@ -167,12 +164,30 @@ def detect(
     return detector.detect(image)
 
 
+def _checked_neighbors(min_neighbors: int) -> int:
+    try:
+        n = index(min_neighbors)
+    except TypeError:  # a fraction, or no number
+        n = -1
+    if n < 0:
+        raise SettingsError(
+            f"min_neighbors {min_neighbors!r} must be a whole number, not negative; 0 asks for raw windows"
+        )
+    return n
+
+
 def _checked_size(name: str, size: Size | tuple[int, int] | None) -> Size | None:
     if size is None:
         return None
-    if len(size) != 2 or not all(side > 0 for side in size):
-        raise SettingsError(f"{name} {tuple(size)} must be a width and a height in pixels, both above 0")
-    return Size(int(size[0]), int(size[1]))
+    try:
+        width, height = (index(side) for side in size)
+    except (TypeError, ValueError):  # one number, fractions, or more than two
+        width = height = 0
+    if min(width, height) < 1:
+        raise SettingsError(
+            f"{name} {size!r} must be a width and a height in whole pixels above 0, for example (24, 24)"
+        )
+    return Size(width, height)
 
 
 def _boxes(hits: Hits, level: Level, window: Size) -> NDArray[np.int32]:

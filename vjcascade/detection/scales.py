@@ -87,8 +87,8 @@ def scan_levels(
 
 def check_scale_factor(scale_factor: float) -> None:
     """Raise `SettingsError` unless `scale_factor` is finite and above 1."""
-    if not (math.isfinite(scale_factor) and scale_factor > 1):
-        raise SettingsError(f"scale factor {scale_factor} must be a finite number above 1, for example 1.1")
+    if not (isinstance(scale_factor, (int, float, np.number)) and 1 < scale_factor < math.inf):
+        raise SettingsError(f"scale factor {scale_factor!r} must be a finite number above 1, for example 1.1")
 
 
 def scaled_size(window: Size, scale: np.float32) -> Size:

@@ -12,7 +12,7 @@ from vjcascade.detection.flat import FlatModel, Layout
 from vjcascade.kernels.integral import deinterleave, fill_integrals, fill_tilted
 from vjcascade.kernels.lanes import LANES
 from vjcascade.kernels.scan import evaluate_crops, scan_grid
-from vjcascade.parallel import blocks, default_threads, ordered_map
+from vjcascade.parallel import blocks, checked_threads, run_all
 from vjcascade.types import Size
 
 CROPS_PER_TASK = 512
@@ -96,7 +96,28 @@ class Scanner:
         self._flat = FlatModel(cascade)
 
     def integrals(self, level: NDArray[np.uint8]) -> LevelIntegrals:
-        """Compute what a scan of `level` (h, w) needs."""
+        """Compute what a scan needs.
+
+        Parameters
+        ----------
+        level : ndarray of shape (h, w), dtype uint8
+            Level image, grey.
+
+        Returns
+        -------
+        LevelIntegrals
+            For this scanner, or another one that needs no more.
+
+        Raises
+        ------
+        ValueError
+            If `level` has another shape or dtype.
+        """
+        if level.ndim != 2 or level.dtype != np.uint8:
+            raise ValueError(
+                f"a level of shape {level.shape} and dtype {level.dtype} does not fit: (h, w) uint8 expected; "
+                "`vjcascade.imaging.to_gray` brings pictures there"
+            )
         level = np.require(level, np.uint8, ["C", "W"])  # kernels are compiled for such arrays only
         height, width = level.shape
         n_planes, plane = 1 + self._flat.tilted, (height + 1) * (width + 1)
@@ -127,6 +148,11 @@ class Scanner:
         -------
         Hits
             The windows that pass, row after row.
+
+        Raises
+        ------
+        ValueError
+            If this cascade needs a tilted integral image and there is none.
         """
         n_rows = integrals.size.height - self.cascade.window.height + 1
         stripe = max((n_rows // step + n_stripes - 1) // n_stripes, 1) * step
@@ -146,6 +172,11 @@ class Scanner:
         -------
         Hits
             The windows that pass, row after row.
+
+        Raises
+        ------
+        ValueError
+            If a row lies outside, or this cascade needs a tilted integral image and there is none.
         """
         every_row = np.arange(integrals.size.height - self.cascade.window.height + 1)
         rows = every_row if rows is None else rows
@@ -154,12 +185,17 @@ class Scanner:
         return self._scan(integrals, rows, 1, skip=False)
 
     def _scan(self, integrals: LevelIntegrals, rows: NDArray[np.intp], step: int, *, skip: bool) -> Hits:
-        window = self.cascade.window
-        n_columns = -(-(integrals.size.width - window.width + 1) // step)
+        window, size = self.cascade.window, integrals.size
+        if len(integrals.planes) < (1 + self._flat.tilted) * (size.height + 1) * (size.width + 1) + LANES:
+            raise ValueError(
+                "this cascade has tilted features and these integral images are upright only; "
+                "make them with the `integrals` of the scanner that scans"
+            )
+        n_columns = -(-(size.width - window.width + 1) // step)
         if n_columns < 1 or len(rows) == 0:
             return Hits(np.empty((0, 2), np.int32), np.empty(0), 0)
         planes, squared, stride = integrals.by_phase(step)
-        inset, model = self._flat.place(Layout(stride, (integrals.size.height + 1) * stride, step))
+        inset, model = self._flat.place(Layout(stride, (size.height + 1) * stride, step))
         area = (window.width - 2) * (window.height - 2)
         grid = np.array([n_columns, step, skip, stride, area], np.int64)
         return Hits(*scan_grid(planes, squared, rows.astype(np.int64), grid, inset, model))
@@ -189,7 +225,7 @@ def evaluate_windows(
     Raises
     ------
     ValueError
-        If the crops have another shape or dtype.
+        If the crops have another shape or dtype, or `n_threads` is below 1.
 
     Examples
     --------
@@ -213,7 +249,5 @@ def evaluate_windows(
         crops = np.require(windows[block], np.uint8, ["C", "W"])
         evaluate_crops(crops, planes, inset, model, n_passed[block], sums[block])
 
-    threads = n_threads or default_threads()
-    for _ in ordered_map(evaluate, blocks(len(windows), CROPS_PER_TASK), threads):
-        pass
+    run_all(evaluate, blocks(len(windows), CROPS_PER_TASK), checked_threads(n_threads))
     return n_passed, sums

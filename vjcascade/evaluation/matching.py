@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from vjcascade.errors import SettingsError
+
 MIN_OVERLAP = 0.5
 """Intersection over union from which a detection counts as a hit, as in the PASCAL VOC challenge."""
 
@@ -39,7 +41,7 @@ class Curve:
     ----------
     scores : ndarray of shape (n,), dtype float64
         Falling; row `i` counts the detections with at least this score.
-    recall : ndarray of shape (n,), dtype float64
+    hit_rate : ndarray of shape (n,), dtype float64
         Share of the objects found, in [0, 1].
     n_false_alarms : ndarray of shape (n,), dtype int64
         Detections that are no hits.
@@ -48,7 +50,7 @@ class Curve:
     """
 
     scores: NDArray[np.float64]
-    recall: NDArray[np.float64]
+    hit_rate: NDArray[np.float64]
     n_false_alarms: NDArray[np.int64]
     n_objects: int
 
@@ -98,6 +100,12 @@ def match_detections(
     Returns
     -------
     Matches
+        Rows as in `boxes`.
+
+    Raises
+    ------
+    ValueError
+        If boxes and scores differ in number, or `min_overlap` is out of range.
 
     Examples
     --------
@@ -106,6 +114,10 @@ def match_detections(
     """
     scores = np.asarray(scores, np.float64)
     table = overlaps(boxes, truth)
+    if scores.shape != table.shape[:1]:
+        raise ValueError(f"{len(table)} boxes need as many scores, these have the shape {scores.shape}")
+    if not 0 < min_overlap <= 1:
+        raise SettingsError(f"min_overlap {min_overlap} must be above 0 and at most 1")
     hits = np.zeros(len(scores), np.bool_)
     if table.size:
         for detection in np.argsort(-scores, kind="stable"):
@@ -123,7 +135,7 @@ def detection_curve(scenes: Sequence[Matches]) -> Curve:
     --------
     >>> scene = match_detections([[0, 0, 9, 9], [50, 0, 9, 9]], [2.0, 1.0], [[0, 0, 9, 9], [0, 50, 9, 9]])
     >>> curve = detection_curve([scene])
-    >>> curve.recall.tolist(), curve.n_false_alarms.tolist()
+    >>> curve.hit_rate.tolist(), curve.n_false_alarms.tolist()
     ([0.5, 0.5], [0, 1])
     """
     n_objects = sum(scene.n_objects for scene in scenes)

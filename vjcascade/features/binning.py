@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.kernels.haar import bin_edges, bin_values
-from vjcascade.parallel import blocks, ordered_map
+from vjcascade.parallel import blocks, run_all
 
 N_EDGE_SAMPLES = 256
 """Samples, evenly spaced, that stand for all when bins are laid out."""
@@ -67,6 +67,5 @@ def bin_features(features: NDArray[np.void], integrals: WindowIntegrals, n_threa
             bins[part],
         )
 
-    for _ in ordered_map(fill, blocks(len(features), FEATURES_PER_TASK), n_threads):
-        pass
+    run_all(fill, blocks(len(features), FEATURES_PER_TASK), n_threads)
     return bins

@@ -35,7 +35,24 @@ class WindowIntegrals:
 
     @classmethod
     def of(cls, windows: NDArray[np.uint8], *, tilted: bool = False) -> Self:
-        """Compute them for `windows` of shape (n, h, w), dtype uint8.
+        """Compute them for windows.
+
+        Parameters
+        ----------
+        windows : ndarray of shape (n, h, w), dtype uint8
+            Grey levels.
+        tilted : bool
+            Whether tilted features will be asked for.
+
+        Returns
+        -------
+        WindowIntegrals
+            Of all windows.
+
+        Raises
+        ------
+        ValueError
+            If the windows have another dtype.
 
         Examples
         --------
@@ -43,6 +60,8 @@ class WindowIntegrals:
         >>> WindowIntegrals.of(np.zeros((5, 20, 24), np.uint8)).corners.shape
         (525, 5)
         """
+        if windows.dtype != np.uint8:
+            raise ValueError(f"windows of dtype {windows.dtype} have no fixed white; make them uint8")
         n_windows, height, width = windows.shape
         n_corners = (height + 1) * (width + 1)
         corners = np.empty((n_corners * (2 if tilted else 1), n_windows), np.int32)
@@ -72,6 +91,11 @@ class WindowIntegrals:
         -------
         values : ndarray of shape (n_features, n_windows), dtype float32
             Weighted pixel sums, divided by area and contrast.
+
+        Raises
+        ------
+        ValueError
+            If a feature is tilted and these integrals are not, or if it reaches out of the window.
         """
         values = np.empty((len(features), len(self)), np.float32)
         rows, weights = self.corner_rows(features), np.ascontiguousarray(features["weights"])
@@ -79,6 +103,18 @@ class WindowIntegrals:
         return values
 
     def corner_rows(self, features: NDArray[np.void]) -> NDArray[np.uint32]:
-        """Return the rows of `corners` that features read, shape (n_features, 3, 4)."""
+        """Return the rows of `corners` that features read, shape (n_features, 3, 4).
+
+        Raises
+        ------
+        ValueError
+            As `values`: kernels would read whatever lies in memory behind the last row.
+        """
         stride = self.window.width + 1
-        return corner_offsets(features, stride, stride * (self.window.height + 1))
+        rows = corner_offsets(features, stride, stride * (self.window.height + 1))
+        if rows.max(initial=0) >= len(self.corners):
+            raise ValueError(
+                f"the integral images of these {self.window} windows have {len(self.corners)} corners, and a "
+                f"feature needs corner {rows.max()}; for tilted features make them with tilted=True"
+            )
+        return rows

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import stat
-from difflib import get_close_matches
-from itertools import islice
 from pathlib import Path
 
 from vjcascade.errors import ModelError, ModelNotFoundError
+from vjcascade.words import near_file
 
 MAX_BYTES = 32 * 2**20
 """Largest model file read; the largest cascade known has 3 MB."""
-
-MAX_NAMES = 10_000
-"""Most names of a folder that are compared with a misspelt one."""
 
 
 def read_model(path: Path) -> bytes:
@@ -52,10 +48,5 @@ def _hint(path: Path) -> str:
     """Say what the user may have meant by the path of a file that is not there."""
     if not path.parent.is_dir():
         return f"the folder {path.parent} does not exist either"
-    try:
-        entries = islice(path.parent.iterdir(), MAX_NAMES)
-        names = {entry.name.casefold(): entry.name for entry in entries if entry.is_file()}
-    except OSError:
-        names = {}
-    similar = get_close_matches(path.name.casefold(), names, n=1)
-    return f"did you mean {names[similar[0]]}?" if similar else "check the path"
+    near = near_file(path, Path.is_file)
+    return f"did you mean {near}?" if near else "check the path"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ MID_GREY = 128
 """What shows through transparent pixels."""
 
 _BOX_COLOUR = (0, 255, 0)
-_LABEL_COLOUR = (0, 0, 0)
 
 
 def to_gray(image: NDArray[Any]) -> NDArray[np.uint8]:
@@ -71,10 +69,8 @@ def resize_crop(gray: NDArray[np.uint8], size: Size) -> NDArray[np.uint8]:
     return resized
 
 
-def draw_boxes(
-    image: NDArray[Any], boxes: NDArray[np.integer[Any]], labels: Sequence[str] | None = None
-) -> NDArray[np.uint8]:
-    """Draw boxes, and a label over each if given, on a copy of a picture.
+def draw_boxes(image: NDArray[Any], boxes: NDArray[np.integer[Any]]) -> NDArray[np.uint8]:
+    """Draw boxes on a copy of a picture.
 
     Parameters
     ----------
@@ -82,8 +78,6 @@ def draw_boxes(
         Whatever `to_gray` accepts.
     boxes : ndarray of shape (n, 4), integers
         `x, y, w, h` in pixels; the lines run inside the box and thicken with the picture.
-    labels : sequence of n str, optional
-        One short text a box.
 
     Returns
     -------
@@ -94,14 +88,10 @@ def draw_boxes(
     pixels = to_8_bit(image)
     canvas = np.dstack([pixels] * 3) if pixels.ndim == 2 else pixels.copy()
     thickness = max(1, round(max(pixels.shape) / 400))
-    rows = np.asarray(boxes).tolist()
-    for x, y, w, h in rows:
+    for x, y, w, h in np.asarray(boxes).tolist():
         for inset in range(min(thickness, (min(w, h) + 1) // 2)):
             corner = (x + w - 1 - inset, y + h - 1 - inset)
             cv2.rectangle(canvas, (x + inset, y + inset), corner, _BOX_COLOUR)
-    if labels is not None:
-        for (x, y, _, _), label in zip(rows, labels, strict=True):
-            _draw_label(canvas, x, y, label, thickness)
     return canvas
 
 
@@ -150,14 +140,3 @@ def over_mid_grey(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
     # A multiple of 1/255 never ends in .5: adding 127 rounds as well as adding half would, and fits 16 bits.
     laid_over: NDArray[np.uint8] = ((weighted + 127) // 255).astype(np.uint8)
     return laid_over[:, :, 0] if laid_over.shape[2] == 1 else laid_over
-
-
-def _draw_label(canvas: NDArray[np.uint8], x: int, y: int, label: str, thickness: int) -> None:
-    """Write dark text on the boxes' colour: above the box, or inside where there is no room."""
-    cv2 = opencv()
-    font, scale = cv2.FONT_HERSHEY_SIMPLEX, 0.4 * (1 + thickness) / 2
-    (width, height), baseline = cv2.getTextSize(label, font, scale, 1)
-    tall = height + baseline
-    top = y - tall if y >= tall else y
-    cv2.rectangle(canvas, (x, top), (x + width, top + tall - 1), _BOX_COLOUR, cv2.FILLED)
-    cv2.putText(canvas, label, (x, top + height), font, scale, _LABEL_COLOUR, 1, cv2.LINE_AA)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import threading
 import warnings
 from collections.abc import Iterator
@@ -71,7 +72,8 @@ def read_image(path: str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS) ->
     """Read a picture file: JPEG, PNG, BMP, TIFF, WebP, PGM, PPM, PBM, or the first frame of a GIF.
 
     The content decides the format, not the name. EXIF orientation is applied. May be called from several
-    threads; decoding releases the GIL.
+    threads; decoding releases the GIL. Warnings of Pillow are silenced, from the first call on and in the whole
+    process.
 
     Parameters
     ----------
@@ -175,36 +177,23 @@ def _decoded(path: str | os.PathLike[str], max_pixels: int) -> NDArray[np.uint8]
         return _upright(pixels, _orientation(picture))
 
 
-_thread = threading.local()
-
-
 def _raise(error: OSError) -> NoReturn:
     raise error
 
 
-class _InsideRead(type):
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        return getattr(_thread, "reading", False)
+_PILLOW = re.compile(r"PIL\.")
+_filtering = threading.Lock()
 
 
-class _WhileReading(Warning, metaclass=_InsideRead):
-    """A category that every warning belongs to while its thread is inside `_quiet`, and none otherwise."""
+def _silence_pillow() -> None:
+    """Ignore warnings that arise in Pillow's own modules (bad EXIF, odd palettes, large pictures).
 
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Ignore Pillow's warnings (bad EXIF, odd palettes, large pictures) in this thread.
-
-    `warnings.catch_warnings` swaps the filters of the whole process: two threads that overlap in it undo each
-    other's, for good. So one filter is put first and stays there, and matches only inside this block.
+    For the whole process, because `warnings.catch_warnings` swaps its filters anyway: two threads that overlap in
+    it undo each other's, for good. The filter is put first again where another one has been put before it.
     """
-    if [entry[2] for entry in warnings.filters[:1]] != [_WhileReading]:
-        warnings.simplefilter("ignore", _WhileReading)
-    _thread.reading = True
-    try:
-        yield
-    finally:
-        _thread.reading = False
+    with _filtering:
+        if [module for _, _, _, module, _ in warnings.filters[:1]] != [_PILLOW]:
+            warnings.filterwarnings("ignore", module=_PILLOW.pattern)
 
 
 @contextmanager
@@ -216,8 +205,9 @@ def _opened(path: Path, max_pixels: int) -> Iterator[Image.Image]:
     """
     from PIL import Image
 
+    _silence_pillow()
     try:
-        with _quiet(), path.open("rb") as file:
+        with path.open("rb") as file:
             _refuse_empty(file)
             with Image.open(file, formats=tuple(_SUFFIXES)) as picture:
                 _check_header(picture, max_pixels)

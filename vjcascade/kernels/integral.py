@@ -10,89 +10,11 @@ from vjcascade.kernels._compile import kernel
 LOW_32_BITS = 0xFFFFFFFF
 
 
-def integral_image(gray: NDArray[np.uint8]) -> NDArray[np.int32]:
-    """Sum all pixels above and to the left.
-
-    Parameters
-    ----------
-    gray : ndarray of shape (h, w), dtype uint8
-        Grey levels.
-
-    Returns
-    -------
-    ndarray of shape (h + 1, w + 1), dtype int32
-        At `[y, x]` the sum of `gray[:y, :x]`; it wraps in pictures of more than 8.4 million white pixels,
-        which leaves the sums of windows right.
-
-    Examples
-    --------
-    >>> integral_image(np.array([[1, 2], [3, 4]], np.uint8)).tolist()
-    [[0, 0, 0], [0, 1, 3], [0, 4, 10]]
-    """
-    total = _new_integral(gray, np.int32)
-    fill_integrals(_plain(gray), total, np.empty((0, 0), np.uint32))
-    return total
-
-
-def squared_integral(gray: NDArray[np.uint8]) -> NDArray[np.uint32]:
-    """Sum all squared pixels above and to the left, modulo 2**32.
-
-    Parameters
-    ----------
-    gray : ndarray of shape (h, w), dtype uint8
-        Grey levels.
-
-    Returns
-    -------
-    ndarray of shape (h + 1, w + 1), dtype uint32
-        Differences modulo 2**32 are exact for windows of up to 66,051 pixels.
-
-    Examples
-    --------
-    >>> squared_integral(np.array([[1, 2], [3, 4]], np.uint8)).tolist()
-    [[0, 0, 0], [0, 1, 5], [0, 10, 30]]
-    """
-    squared = _new_integral(gray, np.uint32)
-    fill_integrals(_plain(gray), _new_integral(gray, np.int32), squared)
-    return squared
-
-
-def tilted_integral(gray: NDArray[np.uint8]) -> NDArray[np.int32]:
-    """Sum the pixels in the triangle that opens upward at 45 degrees.
-
-    Parameters
-    ----------
-    gray : ndarray of shape (h, w), dtype uint8
-        Grey levels.
-
-    Returns
-    -------
-    ndarray of shape (h + 1, w + 1), dtype int32
-        At `[Y, X]` the sum of `gray[y, x]` over `y < Y` and `|x - X + 1| <= Y - y - 1`, as in OpenCV.
-
-    Examples
-    --------
-    >>> tilted_integral(np.array([[1, 2], [3, 4]], np.uint8)).tolist()
-    [[0, 0, 0], [0, 1, 2], [1, 6, 7]]
-    """
-    tilted = _new_integral(gray, np.int32)
-    fill_tilted(_plain(gray), tilted)
-    return tilted
-
-
-def _plain(gray: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return a contiguous, writable array: numba would compile once more for every other kind."""
-    return np.require(gray, np.uint8, ["C", "W"])
-
-
-def _new_integral(gray: NDArray[np.uint8], dtype: type) -> NDArray:  # type: ignore[type-arg]
-    return np.empty((gray.shape[0] + 1, gray.shape[1] + 1), dtype)
-
-
 @kernel
 def fill_integrals(gray: NDArray[np.uint8], total: NDArray[np.int32], squared: NDArray[np.uint32]) -> None:
     """Fill the plain integral image and, unless it is empty, the squared one."""
-    # IN gray (h, w); OUT total, squared (h + 1, w + 1)
+    # IN gray (h, w); OUT total, squared (h + 1, w + 1): at [y, x] the sum over gray[:y, :x]. Both wrap; sums of
+    # windows stay right, squared ones (modulo 2**32) up to 66,051 pixels.
     height, width = gray.shape
     total[0, :] = 0
     if squared.size:
@@ -113,7 +35,8 @@ def fill_integrals(gray: NDArray[np.uint8], total: NDArray[np.int32], squared: N
 @kernel
 def fill_tilted(gray: NDArray[np.uint8], tilted: NDArray[np.int32]) -> None:
     """Fill the tilted integral image, each entry from the two rows above it."""
-    # IN gray (h, w); OUT tilted (h + 1, w + 1)
+    # IN gray (h, w); OUT tilted (h + 1, w + 1): at [Y, X] the sum of gray[y, x] over y < Y and
+    # |x - X + 1| <= Y - y - 1, as in OpenCV
     height, width = gray.shape
     tilted[0, :] = 0
     tilted[1, 0] = 0

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from vjcascade.errors import ImageError, SourceError
 from vjcascade.imaging import read_gray
-from vjcascade.parallel import default_threads, ordered_map
+from vjcascade.parallel import checked_threads, ordered_map
 from vjcascade.training.sources import (
     Picture,
     Progress,
@@ -157,7 +157,7 @@ def open_backgrounds(
     skipped = list(listing.skipped)
     small: list[str] = []
     n_bytes = 0
-    opened = ordered_map(_open, listing.pictures, n_threads or default_threads())
+    opened = ordered_map(_open, listing.pictures, checked_threads(n_threads))
     for n_done, (picture, photo) in enumerate(zip(listing.pictures, opened, strict=True), start=1):
         if isinstance(photo, Skipped):
             skipped.append(photo)

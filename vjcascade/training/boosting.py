@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.boosters import Booster, BoostingState
-from vjcascade.boosters.base import ERROR_FLOOR
+from vjcascade.boosters.base import MIN_ALPHA
 from vjcascade.training.search import Stump, StumpSearch
 
 
@@ -64,7 +64,7 @@ def boost(search: StumpSearch, booster: Booster) -> Iterator[WeakClassifier]:
         errors_n = np.array([stump.error_n for stump in candidates])
         stump = candidates[booster.choose(errors_p, errors_n, now)]
         alpha = booster.alpha(stump.error_p, stump.error_n, now)
-        if alpha <= ERROR_FLOOR:
+        if alpha <= MIN_ALPHA:
             return
         outputs = search.outputs(stump)
         state.add(outputs, alpha)

@@ -6,16 +6,19 @@ what each stage reached; everything else (the positives that are left, the next 
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from vjcascade.cascade import Cascade
 from vjcascade.errors import SettingsError
 from vjcascade.training.events import Rates, StageRecord
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.types import Size
+
+Told = TypeVar("Told", Rates, StageRecord)
 
 MODEL_NAME = "cascade.xml"
 
@@ -63,7 +66,7 @@ class Checkpoint:
         window : Size
             Training window.
         settings : TrainingSettings
-            All but the number of stages and the target must be those of the run that is resumed.
+            All but those in `MAY_CHANGE` must be those of the run that is resumed.
         data : mapping
             What tells one set of training data from another; plain JSON values.
         resume : bool
@@ -81,6 +84,8 @@ class Checkpoint:
         SettingsError
             If there is a model and neither `resume` nor `overwrite` is set, or if it was trained with other
             settings or data; every difference is named with both values. The model is left as it is.
+        ModelError
+            If the model to resume is damaged.
         """
         cls.check_folder(folder, resume=resume, overwrite=overwrite)
         path = folder / MODEL_NAME
@@ -93,17 +98,32 @@ class Checkpoint:
 
     @staticmethod
     def check_folder(folder: Path, *, resume: bool, overwrite: bool) -> None:
-        """Raise `SettingsError` if the folder cannot be written, or what to do with the model in it is unclear."""
+        """Refuse a folder before the work that would end in it.
+
+        Parameters
+        ----------
+        folder : Path
+            Where the model shall be.
+        resume, overwrite : bool
+            What to do with a model that is there: go on with it, or replace it.
+
+        Raises
+        ------
+        SettingsError
+            If the folder cannot be written, or what to do with the model in it is unclear.
+        """
         if resume and overwrite:
-            raise SettingsError("--resume and --overwrite contradict each other: give one of them")
-        nearest = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
-        if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+            raise SettingsError("resume and overwrite contradict each other: choose one of them")
+        try:
+            nearest = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+        except OSError as error:
+            raise SettingsError(f"{folder} cannot be the output folder: {error.strerror}") from None
+        if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
             why = "may not be written to" if nearest.is_dir() else "is a file"
             raise SettingsError(f"{folder} cannot be the output folder: {nearest} {why}")
         if (folder / MODEL_NAME).exists() and not (resume or overwrite):
             raise SettingsError(
-                f"{folder} already holds a model, {MODEL_NAME}: use --resume to go on with it, --overwrite to "
-                "begin anew, or another --output folder"
+                f"{folder} already holds a model, {MODEL_NAME}: resume or overwrite it, or take another output folder"
             )
 
     def save(self, cascade: Cascade, record: StageRecord) -> Cascade:
@@ -123,7 +143,7 @@ MAY_CHANGE = ("settings.max_stages", "settings.target_false_alarm_rate", "settin
 def _refuse_differences(path: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     if not isinstance(old.get("stages"), list):
         raise SettingsError(
-            f"{path} cannot be resumed: it does not say how it was trained. Use --overwrite or another folder"
+            f"{path} cannot be resumed: it does not say how it was trained. Overwrite it, or take another output folder"
         )
     before, now = _flat(old), _flat(new)
     changed = [name for name in now if name not in MAY_CHANGE and before.get(name) != now[name]]
@@ -155,8 +175,8 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 def _records(path: Path, cascade: Cascade) -> list[StageRecord]:
     """Return what the model says of its stages."""
     try:
-        records = [_record(values) for values in cascade.metadata["stages"]]
-    except (KeyError, TypeError) as error:
+        records = [_told(StageRecord, values) for values in cascade.metadata["stages"]]
+    except (KeyError, TypeError, ValueError) as error:
         raise SettingsError(
             f"{path} cannot be resumed: what it says of its stages is damaged ({error})"
         ) from error
@@ -167,9 +187,23 @@ def _records(path: Path, cascade: Cascade) -> list[StageRecord]:
     return records
 
 
-def _record(values: Mapping[str, Any]) -> StageRecord:
-    rates = {
-        name: Rates(**values[name]) if values[name] is not None else None
-        for name in ("natural", "tuned", "baseline")
-    }
-    return StageRecord(**{**values, **rates})
+def _told(kind: type[Told], values: Any) -> Told:
+    """Make a record of what a file says, once the types and ranges are right."""
+    if not isinstance(values, Mapping):
+        raise TypeError(f"{values!r} in the place of {kind.__name__}")
+    fields = dict(values)
+    for name, hint in get_type_hints(kind).items():
+        kinds = get_args(hint) or (hint,)
+        if Rates in kinds and isinstance(fields[name], Mapping):
+            fields[name] = _told(Rates, fields[name])
+        if type(fields[name]) not in kinds or not _in_range(name, fields[name]):
+            raise ValueError(f"{name} {fields[name]!r}")
+    return kind(**fields)
+
+
+def _in_range(name: str, value: Any) -> bool:
+    if name == "overall_false_alarm_rate":
+        return bool(0 < value <= 1)
+    if name.endswith("_rate") and value is not None:
+        return bool(0 <= value <= 1)
+    return value >= 0 if isinstance(value, int) else not isinstance(value, float) or math.isfinite(value)

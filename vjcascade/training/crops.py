@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
+from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.formats.annotations.opencv_lists import Box
 from vjcascade.imaging import resize_crop
 from vjcascade.types import Size
 
-CONTRAST_FLOOR = 10
-"""Standard deviation in grey levels that a window must exceed, as in OpenCV's detector."""
+MAX_GROWTH = 10
+"""Crops that fill less than one part in so many of their window are not used: it would show little but padding."""
 
 
 def clip_box(box: Box, picture: Size) -> Box:
@@ -31,8 +30,8 @@ def clip_box(box: Box, picture: Size) -> Box:
 def grow_to_shape(box: Box, window: Size) -> Box:
     """Make `box` wider or higher around its centre, so that it has the window's ratio of width to height.
 
-    Returns `box` itself if, in the window, less than a pixel would be added on either side (half a pixel or
-    less in all): that is lost in rounding.
+    Returns `box` itself if, in the window, no more than half a pixel would be added in all: that is lost in
+    rounding.
 
     Examples
     --------
@@ -51,6 +50,18 @@ def grow_to_shape(box: Box, window: Size) -> Box:
     return box
 
 
+def growth(box: Box, window: Size) -> float:
+    """Return how many times larger `grow_to_shape` makes a box.
+
+    Examples
+    --------
+    >>> growth(Box(0, 0, 24, 72), Size(24, 24))
+    3.0
+    """
+    grown = grow_to_shape(box, window)
+    return grown.width * grown.height / (box.width * box.height)
+
+
 def cut_window(gray: NDArray[np.uint8], box: Box, window: Size) -> NDArray[np.uint8]:
     """Cut `box`, grown to the window's shape, out of a picture and resize it.
 
@@ -59,7 +70,7 @@ def cut_window(gray: NDArray[np.uint8], box: Box, window: Size) -> NDArray[np.ui
     gray : ndarray of shape (picture height, picture width), dtype uint8
         Grey levels; beyond its border the pixels at its edge are repeated.
     box : Box
-        Not empty, inside the picture.
+        Not empty, inside the picture, of a `growth` that memory has room for.
     window : Size
         Size of the result.
 
@@ -81,8 +92,7 @@ def cut_window(gray: NDArray[np.uint8], box: Box, window: Size) -> NDArray[np.ui
 def has_contrast(window: NDArray[np.uint8]) -> bool:
     """Tell whether a detector looks at this window at all: OpenCV rejects flat ones unseen.
 
-    The standard deviation of the grey levels, without those at the border, must exceed `CONTRAST_FLOOR`;
-    computed as OpenCV's detector computes it, so that the answer is the same at the limit.
+    See `WindowIntegrals.inverse_norms` for the rule.
 
     Examples
     --------
@@ -90,7 +100,4 @@ def has_contrast(window: NDArray[np.uint8]) -> bool:
     >>> [has_contrast((128 - a + 2 * a * checkerboard).astype(np.uint8)) for a in (10, 11)]
     [False, True]
     """
-    inset = window[1:-1, 1:-1].astype(np.int64)
-    area, total = inset.size, int(inset.sum())
-    variance = float(area * int((inset * inset).sum()) - total * total)  # times area squared
-    return variance > 0 and area * float(np.float32(1 / math.sqrt(variance))) < 1 / CONTRAST_FLOOR
+    return bool(WindowIntegrals.of(window[None]).inverse_norms[0] > 0)

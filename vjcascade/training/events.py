@@ -30,6 +30,9 @@ class Rates:
 class StageRecord:
     """Everything measured about one finished stage.
 
+    A stage's threshold is tuned on the held-out positives (on the training ones where none are held out), so the
+    hit rates of stage and cascade are slightly optimistic.
+
     Attributes
     ----------
     stage : int
@@ -83,7 +86,13 @@ class StageRecord:
 
 @dataclass(frozen=True)
 class Note:
-    """A plain sentence for the user."""
+    """A plain sentence for the user.
+
+    Attributes
+    ----------
+    text : str
+        The sentence.
+    """
 
     text: str
 
@@ -110,7 +119,17 @@ class Progress:
 
 @dataclass(frozen=True)
 class StageDone:
-    """A stage is trained and saved."""
+    """A stage is trained and saved.
+
+    Attributes
+    ----------
+    record : StageRecord
+        What it reached.
+    n_stages : int
+        Stages that the cascade may have in the end.
+    seconds : float
+        How long it took.
+    """
 
     record: StageRecord
     n_stages: int
@@ -119,7 +138,13 @@ class StageDone:
 
 @dataclass(frozen=True)
 class Ended:
-    """Training is over; `text` says why."""
+    """Training is over.
+
+    Attributes
+    ----------
+    text : str
+        Why, in a sentence.
+    """
 
     text: str
 
@@ -152,5 +177,13 @@ class Work:
     listener: Listener = ignore
 
     def progress(self, done: int, total: int, detail: str = "") -> None:
-        """Tell how far it is."""
+        """Tell how far it is.
+
+        Parameters
+        ----------
+        done, total : int
+            As in `Progress`.
+        detail : str
+            What to show beside it.
+        """
         self.listener(Progress(self.part, done, total, detail))

@@ -15,11 +15,13 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from vjcascade.cascade import MAX_WINDOW_SIDE
 from vjcascade.errors import ImageError, SourceError
 from vjcascade.formats.annotations.opencv_lists import Box
 from vjcascade.imaging import image_size
-from vjcascade.parallel import default_threads, ordered_map
-from vjcascade.training.crops import CONTRAST_FLOOR, clip_box, cut_window, grow_to_shape, has_contrast
+from vjcascade.kernels.scan import CONTRAST_FLOOR
+from vjcascade.parallel import checked_threads, ordered_map
+from vjcascade.training.crops import MAX_GROWTH, clip_box, cut_window, grow_to_shape, growth, has_contrast
 from vjcascade.training.sources import (
     Listing,
     Picture,
@@ -102,8 +104,9 @@ def load_positives(
     it is resized. Nothing is stretched (by more than half a pixel) and nothing is cut off.
 
     Skipped, each with its reason: pictures that cannot be read; crops with less contrast than any detector
-    accepts; all but the first of windows with the same pixels; boxes with less than 80 % of their area inside
-    the picture (those with more are clipped to it).
+    accepts, or so long and thin that they would fill less than a tenth of the window; all but the first of windows
+    with the same pixels; boxes with less than 80 % of their area inside the picture (those with more are clipped
+    to it).
 
     Parameters
     ----------
@@ -131,14 +134,14 @@ def load_positives(
         If there is no source, if too few positives of it can be used, or if `strict` finds fault.
     """
     source = Path(source)
-    min_side = min_side or 1
+    min_side = max(min_side or 1, 1)
     listing = list_pictures(source, "positives")
     notes = list(listing.notes)
     if window is None:
         window, note = _propose(listing, min_side)
         notes.append(note)
     cut = partial(_cut_crops, window=window, min_side=min_side)
-    found = ordered_map(cut, listing.pictures, n_threads or default_threads())
+    found = ordered_map(cut, listing.pictures, checked_threads(n_threads))
     crops, skipped = _distinct(chain.from_iterable(_told(found, len(listing.pictures), progress)))
 
     notes += _notes_on_sizes(crops, window)
@@ -174,6 +177,11 @@ def propose_window(sizes: ArrayLike) -> Size:
     Size
         The window.
 
+    Raises
+    ------
+    SourceError
+        If the median ratio is so far from 1 that no window of it has sides of 8 to 256 pixels.
+
     Examples
     --------
     >>> propose_window([(100, 40), (100, 40), (60, 60)])
@@ -185,6 +193,11 @@ def propose_window(sizes: ArrayLike) -> Size:
     longer_by = max(ratio, 1 / ratio)
     short = max(MIN_WINDOW_SIDE, round(math.sqrt(area / longer_by)))
     long = round(short * longer_by)
+    if long > MAX_WINDOW_SIDE:
+        raise SourceError(
+            f"the ratio of width to height is {ratio:.3g} for the median crop: no window with sides of "
+            f"{MIN_WINDOW_SIDE} to {MAX_WINDOW_SIDE} pixels has it; cut the crops closer to a square, or give a window"
+        )
     return Size(long, short) if ratio > 1 else Size(short, long)
 
 
@@ -268,11 +281,16 @@ def _cut_crop(
         return f"{inside:.0f} % of the box is inside the {picture} picture, {MIN_INSIDE} % must be"
     if min(box.width, box.height) < min_side:
         return f"{box.width}x{box.height} is smaller than the minimum side of {min_side} pixels"
+    if growth(box, window) > MAX_GROWTH:
+        return (
+            f"{box.width}x{box.height} is too far from the shape of the {window} window: "
+            f"it would fill less than 1/{MAX_GROWTH} of it"
+        )
     pixels = cut_window(gray, box, window)
     if not has_contrast(pixels):
         return (
             "no detector would see it: the standard deviation of its grey levels "
-            f"is {pixels[1:-1, 1:-1].std():.1f}, not above {CONTRAST_FLOOR}"
+            f"is {pixels[1:-1, 1:-1].std():.1f}, not above {1 / CONTRAST_FLOOR:.0f}"
         )
     return box, pixels
 
@@ -288,18 +306,13 @@ def _notes_on_sizes(crops: Sequence[_Crop], window: Size) -> list[str]:
         )
     shaped = [crop for crop in crops if grow_to_shape(crop.box, window) != crop.box]
     if shaped:
-        worst = sorted(shaped, key=lambda crop: -_growth(crop.box, window))[:3]
+        worst = sorted(shaped, key=lambda crop: -growth(crop.box, window))[:3]
         notes.append(
             f"{len(shaped)} of {len(crops)} positives have another shape than the {window} window: each was "
             "padded to it around its centre (from the photo around a box, else by repeating edge pixels), "
             f"not stretched or cropped; worst: {', '.join(map(_with_size, worst))}"
         )
     return notes
-
-
-def _growth(box: Box, window: Size) -> float:
-    grown = grow_to_shape(box, window)
-    return grown.width * grown.height / (box.width * box.height)
 
 
 def _with_size(crop: _Crop) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
-from vjcascade.cascade import Cascade
-from vjcascade.parallel import default_threads
+from vjcascade.cascade import Cascade, checked_window
+from vjcascade.parallel import checked_threads
 from vjcascade.training.backgrounds import open_backgrounds
 from vjcascade.training.checkpoint import Checkpoint
 from vjcascade.training.events import Listener, Note, Progress, ignore
@@ -23,7 +23,7 @@ def train_from_sources(  # noqa: PLR0913  the door to all of training: each is a
     output: str | PathLike[str],
     settings: TrainingSettings | None = None,
     *,
-    window: Size | None = None,
+    window: Size | tuple[int, int] | None = None,
     min_side: int | None = None,
     resume: bool = False,
     overwrite: bool = False,
@@ -43,8 +43,8 @@ def train_from_sources(  # noqa: PLR0913  the door to all of training: each is a
         Folder for the model, ``cascade.xml``; made if need be. It is written after every stage.
     settings : TrainingSettings, optional
         The defaults if not given; see `preset_settings`.
-    window : Size, optional
-        Training window in pixels; proposed from the crops if not given.
+    window : Size or pair of int, optional
+        Width and height of the training window in pixels; proposed from the crops if not given.
     min_side : int, optional
         Crops whose shorter side is smaller are not used.
     resume : bool
@@ -68,10 +68,14 @@ def train_from_sources(  # noqa: PLR0913  the door to all of training: each is a
     SourceError
         If a source is not usable, or `strict` finds fault.
     SettingsError
-        If settings contradict each other or the model in `output`.
+        If settings, window or threads cannot be used, or contradict each other or the model in `output`; or if
+        not even one stage can be trained.
+    ModelError
+        If the model to `resume` is damaged.
     """
     settings = settings or TrainingSettings()
-    n_threads = n_threads or default_threads()
+    window = None if window is None else checked_window(window)
+    n_threads = checked_threads(n_threads)
     folder = Path(output)
     Checkpoint.check_folder(folder, resume=resume, overwrite=overwrite)
     crops = load_positives(

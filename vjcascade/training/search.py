@@ -12,7 +12,7 @@ from vjcascade.boosters import Round
 from vjcascade.features.binning import bin_features
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.kernels.stump import least_errors
-from vjcascade.parallel import blocks, ordered_map
+from vjcascade.parallel import blocks, run_all
 
 N_EXACT = 8
 """Features with the least binned errors whose thresholds are then set on the real values."""
@@ -104,8 +104,7 @@ class StumpSearch:
         def measure(part: slice) -> None:
             least_errors(self._bins[part], weights, self._n_positives, errors[part])
 
-        for _ in ordered_map(measure, blocks(len(self.pool), FEATURES_PER_TASK), self._n_threads):
-            pass
+        run_all(measure, blocks(len(self.pool), FEATURES_PER_TASK), self._n_threads)
         bar = np.partition(errors, min(N_EXACT, len(errors)) - 1)[min(N_EXACT, len(errors)) - 1]
         within = np.flatnonzero(errors <= bar)
         best: NDArray[np.intp] = np.sort(within[np.argsort(errors[within], kind="stable")][:N_EXACT])

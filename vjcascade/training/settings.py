@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from numbers import Real
+from typing import Any, TypeVar
+
+import numpy as np
 
 from vjcascade.boosters import Costs, make_booster
 from vjcascade.errors import SettingsError
 from vjcascade.features import HaarMode
+from vjcascade.words import name_hint
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+MIN_NEGATIVES = 20
+"""With fewer negatives a stage cannot be trained: training ends."""
 
 
 class Preset(StrEnum):
@@ -45,9 +57,11 @@ class TrainingSettings:
     n_negatives : int or None
         Negatives for each stage; None for twice the positives, at least 1,000 and at most half of `max_samples`.
     max_samples : int
-        Windows in a stage at most, positives and negatives; positives beyond half of it are left out at random.
+        Windows in a stage at most, positives and negatives; positives beyond half of it, or beyond the room that the
+        negatives leave, are left out at random.
     held_out : float
-        Share of positives and photos kept from training to measure with, in [0, 0.5].
+        Share of positives and photos kept from training to measure with, in [0, 0.5]. Thresholds are tuned on the
+        positives held out, so hit rates measured on these are slightly optimistic.
     max_windows : int
         Windows that mining for one stage looks at, at most.
     baseline : bool
@@ -58,7 +72,7 @@ class TrainingSettings:
     Raises
     ------
     SettingsError
-        If a value is out of range.
+        If a value is of the wrong kind or out of range, or two contradict each other.
 
     Examples
     --------
@@ -82,33 +96,40 @@ class TrainingSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        for name, convert in _KINDS.items():
+            object.__setattr__(self, name, convert(name, getattr(self, name)))
+        for name, least in _LEAST.items():
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise SettingsError(f"{name} {value} is too small: at least {least} is needed")
         for name in ("hit_rate", "false_alarm_rate", "target_false_alarm_rate"):
             value = getattr(self, name)
             if not 0 < value <= 1:
-                raise SettingsError(f"{_words(name)} {value} is not in (0, 1]")
+                raise SettingsError(f"{name} {value} is not in (0, 1]")
         if self.false_alarm_rate == 1:
             raise SettingsError(
-                f"false alarm rate {self.false_alarm_rate} is not below 1: a stage must reject some"
+                f"false_alarm_rate {self.false_alarm_rate} is not below 1: a stage must reject some"
             )
         if not 0 <= self.held_out <= 0.5:
-            raise SettingsError(f"held out {self.held_out} is not in [0, 0.5]")
-        for name, least in (
-            ("max_stages", 1),
-            ("max_weak", 1),
-            ("n_negatives", 10),
-            ("max_samples", 20),
-            ("max_windows", 1),
-            ("seed", 0),
-        ):
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise SettingsError(f"{_words(name)} {value} is too small: at least {least} is needed")
+            raise SettingsError(f"held_out {self.held_out} is not in [0, 0.5]")
+        if not 0 < self.cost_ratio < math.inf:
+            raise SettingsError(f"cost_ratio {self.cost_ratio} is not a finite number above zero")
+        if self.max_positives < MIN_NEGATIVES:
+            raise SettingsError(
+                f"n_negatives {self.n_negatives} leave no room for positives in max_samples {self.max_samples}: "
+                "lower n_negatives or raise max_samples"
+            )
         make_booster(self.booster, self.costs)
 
     @property
     def costs(self) -> Costs:
         """The costs C_P = `cost_ratio`, C_N = 1."""
         return Costs.from_ratio(self.cost_ratio)
+
+    @property
+    def max_positives(self) -> int:
+        """Positives that a stage has room for: half of `max_samples`, or what `n_negatives` leave of it."""
+        return min(self.max_samples // 2, self.max_samples - (self.n_negatives or 0))
 
     def negatives_for(self, n_positives: int) -> int:
         """Return how many negatives each stage gets beside `n_positives`.
@@ -127,6 +148,70 @@ class TrainingSettings:
         """Return the settings as plain JSON values."""
         return {key: str(v) if isinstance(v, StrEnum) else v for key, v in dataclasses.asdict(self).items()}
 
+
+def _count(name: str, value: Any) -> int:
+    try:
+        if not isinstance(value, bool):
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise SettingsError(f"{name} {value!r} is not a whole number")
+
+
+def _count_or_none(name: str, value: Any) -> int | None:
+    return None if value is None else _count(name, value)
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        if not isinstance(value, bool) and isinstance(value, Real):
+            return float(value)
+    except OverflowError:
+        pass
+    raise SettingsError(f"{name} {value!r} is not a number")
+
+
+def _switch(name: str, value: Any) -> bool:
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise SettingsError(f"{name} {value!r} is neither True nor False")
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise SettingsError(f"{name} {value!r} is not a name")
+
+
+def _choice(name: str, value: Any, choices: type[Choice]) -> Choice:
+    try:
+        return choices(value)
+    except ValueError:
+        raise SettingsError(
+            f"there is no {name} {value!r}; {name_hint(str(value), map(str, choices))}"
+        ) from None
+
+
+_KINDS: dict[str, Callable[[str, Any], Any]] = {
+    "booster": _text,
+    "mode": lambda name, value: _choice(name, value, HaarMode),
+    "baseline": _switch,
+    **dict.fromkeys(
+        ("cost_ratio", "hit_rate", "false_alarm_rate", "target_false_alarm_rate", "held_out"), _number
+    ),
+    **dict.fromkeys(("max_stages", "max_weak", "max_samples", "max_windows", "seed"), _count),
+    "n_negatives": _count_or_none,
+}
+"""How each field is brought to its type."""
+
+_LEAST = {
+    "max_stages": 1,
+    "max_weak": 1,
+    "n_negatives": MIN_NEGATIVES,
+    "max_samples": 2 * MIN_NEGATIVES,
+    "max_windows": 1,
+    "seed": 0,
+}
 
 _PRESETS: dict[Preset, dict[str, Any]] = {
     Preset.QUICK: {
@@ -168,14 +253,15 @@ def preset_settings(preset: Preset, **changes: Any) -> TrainingSettings:
     TrainingSettings
         With everything else as in the preset.
 
+    Raises
+    ------
+    SettingsError
+        If there is no such preset (near names are told), or as `TrainingSettings`.
+
     Examples
     --------
     >>> preset_settings(Preset.QUICK, seed=3).max_stages
     8
     """
     given = {name: value for name, value in changes.items() if value is not None}
-    return TrainingSettings(**{**_PRESETS[preset], **given})
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
+    return TrainingSettings(**{**_PRESETS[_choice("preset", preset, Preset)], **given})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from vjcascade.errors import ImageError, SourceError
 from vjcascade.formats.annotations.opencv_lists import Box, read_boxes_list, read_image_list
 from vjcascade.imaging import IMAGE_SUFFIXES, list_images, read_gray
+from vjcascade.words import near_file
 
 Kind = Literal["positives", "negatives"]
 Progress = Callable[[int, int], None]
@@ -143,8 +143,7 @@ def list_pictures(source: Path, kind: Kind) -> Listing:
     SourceError
         If there is no such folder or list, if it cannot be read, or if there is no picture in it.
     """
-    if not source.exists():
-        raise SourceError(f"{kind}: {source.absolute()} does not exist{_near_name(source)}")
+    _refuse_missing(source, kind)
     listing = _list_folder(source) if source.is_dir() else _list_file(source, kind)
     if not listing.pictures and not listing.skipped:
         looked_for = _in_words(source, kind)
@@ -181,6 +180,17 @@ def refuse_skipped(report: SourceReport) -> None:
         raise SourceError("\n".join([f"{report.kind}: {problem}; {advice}:", *report.lines()[1:]]))
 
 
+def _refuse_missing(source: Path, kind: Kind) -> None:
+    try:
+        source.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        near = near_file(source)
+        hint = f"; did you mean {near}?" if near else ""
+        raise SourceError(f"{kind}: {source.absolute()} does not exist{hint}") from None
+    except OSError as error:  # no permission, or a name that is too long
+        raise SourceError(f"{kind}: {source} cannot be read: {error.strerror}") from None
+
+
 def _list_folder(source: Path) -> Listing:
     try:
         paths = list_images(source)
@@ -207,14 +217,6 @@ def _in_words(source: Path, kind: Kind) -> str:
     if kind == "positives":
         return "lines NAME COUNT X Y WIDTH HEIGHT ... with boxes"
     return "lines that name a picture"
-
-
-def _near_name(path: Path) -> str:
-    if not path.absolute().parent.is_dir():
-        return ""
-    siblings = [sibling.name for sibling in path.absolute().parent.iterdir()]
-    near = difflib.get_close_matches(path.name, siblings, n=1)
-    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _cut(lines: Sequence[str], limit: int) -> list[str]:

@@ -12,20 +12,17 @@ from vjcascade.cascade import Cascade
 from vjcascade.detection.scanner import evaluate_windows
 from vjcascade.errors import SettingsError
 from vjcascade.features import count_features, enumerate_features
-from vjcascade.parallel import default_threads, physical_memory
+from vjcascade.parallel import checked_threads, physical_memory
 from vjcascade.training.backgrounds import Backgrounds
 from vjcascade.training.checkpoint import Checkpoint
 from vjcascade.training.events import Ended, Listener, Note, StageDone, StageRecord, Work, ignore
 from vjcascade.training.mining import Mined, count_windows, mine_negatives
 from vjcascade.training.positives import Positives
-from vjcascade.training.settings import TrainingSettings
+from vjcascade.training.settings import MIN_NEGATIVES, TrainingSettings
 from vjcascade.training.split import split_held_out
 from vjcascade.training.stage import StageResult, StageWindows, train_stage
 from vjcascade.types import Size
 from vjcascade.words import counted
-
-MIN_NEGATIVES = 20
-"""With fewer negatives a stage cannot be trained: training ends."""
 
 BYTES_A_FEATURE = 160
 """What a feature takes besides its bins: rectangles, corners, and copies of them while the pool is made."""
@@ -56,9 +53,24 @@ class TrainingData:
 
     @classmethod
     def split(cls, positives: Positives, photos: Backgrounds, settings: TrainingSettings) -> TrainingData:
-        """Hold out a part of both, by rule and seed; thin the positives if there are too many."""
+        """Hold out a part of both, by rule and seed; thin the positives if there are too many.
+
+        Parameters
+        ----------
+        positives : Positives
+            Windows of the object.
+        photos : Backgrounds
+            Photos without it.
+        settings : TrainingSettings
+            Say which part, and how many at most.
+
+        Returns
+        -------
+        TrainingData
+            Both kinds, in two parts without a window or photo in common.
+        """
         train, held_out = split_held_out(positives.groups, fraction=settings.held_out, seed=settings.seed)
-        most = settings.max_samples // 2
+        most = settings.max_positives
         if len(train) > most:
             train = np.sort(np.random.default_rng(settings.seed).permutation(train)[:most])
         train_photos, held_out_photos = split_held_out(
@@ -109,11 +121,11 @@ def train(
     Raises
     ------
     SettingsError
-        If not even the first stage can be trained.
+        If not even the first stage can be trained, or it would need more memory than the machine has.
     """
     data = TrainingData.split(positives, photos, settings)
     _refuse_too_much(checkpoint.cascade.window, data, settings)
-    run = _Run(data, settings, checkpoint, n_threads or default_threads(), listener)
+    run = _Run(data, settings, checkpoint, checked_threads(n_threads), listener)
     cascade = checkpoint.cascade
     listener(Note(_data_note(data, settings)))
     while not (finished := _why_finished(checkpoint, settings)):
@@ -272,7 +284,7 @@ def _refuse_too_much(window: Size, data: TrainingData, settings: TrainingSetting
         raise SettingsError(
             f"a {window} window has {n_features:,} {settings.mode} features; with {n_windows:,} windows a stage they "
             f"need {needed / 2**30:.1f} GiB, but this machine has {physical_memory() / 2**30:.1f}. "
-            "Take a smaller window (24x24 is usual) or fewer windows (--max-samples)"
+            "Take a smaller window (24x24 is usual) or fewer windows (max_samples)"
         )
 
 
@@ -295,6 +307,9 @@ def _why_no_negatives(cascade: Cascade, mined: Mined) -> str:
     )
     looked = f"{mined.n_searched:,} windows were looked at"
     if cascade.n_stages == 0:
-        return f"{found} the contrast floor of 10 grey levels; {looked}. Give photos with more contrast"
-    more = "all there are" if mined.exhausted else "the limit for a stage"
-    return f"{found} the stages so far; {looked}, {more}. For more stages, add background photos"
+        passing, advice = "the contrast floor of 10 grey levels", "Give photos with more contrast"
+    else:
+        passing, advice = "the stages so far", "For more stages, add background photos"
+    if not mined.exhausted:
+        return f"{found} {passing}; {looked}, the limit for a stage. Raise max_windows"
+    return f"{found} {passing}; {looked}, all there are. {advice}"

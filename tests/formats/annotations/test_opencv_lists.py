@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,9 @@ def test_line_with_boxes(folder: Path, line: str, name: str, boxes: tuple[Box, .
         ("a.png 1 10 10 24 24 7", "a.png: the count 1 needs four numbers a box after it, found 5"),
         ("a.png -1 10 10 24 24", "a.png: the count -1 needs four numbers a box after it, found 4"),
         ("a.png 1 10 10.5 24 24", "a.png 1 10 10.5: the count 24 needs four numbers a box after it, found 1"),
+        (f"a.png 1 10 10 {'9' * 400} 24", f"a.png: {'9' * 97}... has more than 9 digits"),
+        (f"a.png {'9' * 5000}", "has more than 9 digits"),
+        ("a.png 1 10 10 -1234567890 24", "a.png: -1234567890 has more than 9 digits"),
         ("a.png", "'a.png' is not NAME COUNT X Y WIDTH HEIGHT"),
         ("a.png one box", "'a.png one box' is not NAME COUNT X Y WIDTH HEIGHT"),
         ("gone.png 1 1 2 3 4", "gone.png: not found in"),
@@ -106,3 +110,11 @@ def test_a_picture_is_not_a_list(folder: Path) -> None:
 def test_no_list(folder: Path) -> None:
     with pytest.raises(SourceError, match=r"gone\.dat cannot be read: No such file"):
         read_boxes_list(folder / "gone.dat")
+
+
+def test_a_long_line_of_another_kind_is_read_quickly(folder: Path) -> None:
+    (folder / "table.csv").write_text("1 " * 200_000 + "end\n" + "1 " * 200_000)
+    start = time.perf_counter()
+    read = read_boxes_list(folder / "table.csv")
+    assert time.perf_counter() - start < 2
+    assert [len(error.reason) < 200 for error in read.errors] == [True, True]

@@ -11,12 +11,16 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
 from vjcascade.errors import SourceError
 
-_NAME_AND_NUMBERS = re.compile(r"(?P<name>.*?\S)\s+(?P<numbers>[-+]?\d+(?:\s+[-+]?\d+)*)", re.ASCII)
+_NUMBER = re.compile(r"[-+]?\d+", re.ASCII)
+
+MAX_DIGITS = 9
+"""Numbers of more digits are wrong: no picture is so large."""
 
 
 class Box(NamedTuple):
@@ -162,14 +166,19 @@ def _read_text(path: Path) -> tuple[str, tuple[str, ...]]:
 
 
 def _parse_boxes(line: str) -> tuple[str, tuple[Box, ...]]:
-    match = _NAME_AND_NUMBERS.fullmatch(line)
-    if match is None:
+    words = line.split()
+    numbers = list(takewhile(_NUMBER.fullmatch, words[:0:-1]))[::-1]
+    if not numbers:
         raise ValueError(f"{_brief(line)!r} is not NAME COUNT X Y WIDTH HEIGHT ... in whole numbers")
-    count, *rest = map(int, match["numbers"].split())
+    name = line.rsplit(maxsplit=len(numbers))[0]
+    for number in numbers:
+        if len(number.lstrip("+-")) > MAX_DIGITS:
+            raise ValueError(f"{_brief(name)}: {_brief(number)} has more than {MAX_DIGITS} digits")
+    count, *rest = map(int, numbers)
     if len(rest) != 4 * count:
         problem = f"the count {count} needs four numbers a box after it, found {len(rest)}"
-        raise ValueError(f"{match['name']}: {problem}")
-    return match["name"], tuple(Box(*rest[i : i + 4]) for i in range(0, len(rest), 4))
+        raise ValueError(f"{_brief(name)}: {problem}")
+    return name, tuple(Box(*rest[i : i + 4]) for i in range(0, len(rest), 4))
 
 
 def _locate(name: str, folder: Path) -> Path:

@@ -1,0 +1,157 @@
+"""Picture files that are cut off, damaged, too large or none; Pillow's warnings."""
+
+import io
+import struct
+import subprocess
+import sys
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from picture_files import pillow, png, stored
+from PIL import Image
+
+import vjcascade
+from vjcascade import imaging
+from vjcascade.errors import CascadeError, ImageError
+from vjcascade.imaging import image_size, read_gray, read_image
+
+PROJECT = Path(vjcascade.__file__).parents[1]
+
+# ---- warnings ----
+
+
+BROKEN_EXIF_JPEG = pillow(Image.new("L", (64, 64), 7), "JPEG", exif=b"Exif\0\0MM\0*\0\0\0\x08\0\x09\x01")
+
+
+def test_the_picture_of_these_tests_makes_pillow_warn():
+    with pytest.warns(UserWarning, match="EXIF"):
+        Image.open(io.BytesIO(BROKEN_EXIF_JPEG)).load()
+
+
+def test_threads_silence_pillow_and_nothing_else(tmp_path):
+    path = stored(tmp_path, BROKEN_EXIF_JPEG)
+    with ThreadPoolExecutor(4) as pool, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        results = [pool.submit(read_gray, path) for _ in range(100)]
+        for _ in range(100):
+            with pytest.raises(UserWarning, match="mine"):
+                warnings.warn("mine", stacklevel=1)
+        assert all((result.result() == 7).all() for result in results)
+    with pytest.warns(UserWarning, match="mine"):
+        warnings.warn("mine", stacklevel=1)
+
+
+@pytest.mark.parametrize("flags", [["-W", "error"], ["-W", "always"]])
+def test_interpreter_with_warning_flags_stays_silent(tmp_path, flags):
+    path = stored(tmp_path, BROKEN_EXIF_JPEG)
+    program = "import sys; from vjcascade.imaging import read_image; print(read_image(sys.argv[1]).max())"
+    command = [sys.executable, *flags, "-c", program, path]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=PROJECT)
+    assert (run.stdout, run.stderr) == ("7\n", "")
+
+
+# ---- refusals ----
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("JPEG", {}),
+        ("JPEG", {"progressive": True}),
+        ("PNG", {}),
+        ("BMP", {}),
+        ("TIFF", {}),
+        ("TIFF", {"compression": "tiff_lzw"}),
+        ("WEBP", {}),
+        ("GIF", {}),
+        ("PPM", {}),
+    ],
+)
+def test_cut_files_are_refused(tmp_path, photo, kind, options):
+    data = pillow(Image.fromarray(photo), kind, **options)
+    for part in (0.02, 0.3, 0.5, 0.8, 0.95):
+        path = stored(tmp_path, data[: int(part * len(data))], "cut.jpg")
+        with pytest.raises(ImageError, match=r"cut\.jpg: .*(cut off|supported)"):
+            read_gray(path)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        pytest.param(b"", "the file is empty", id="empty"),
+        pytest.param(b"this is text", "no picture", id="text"),
+        pytest.param(b"BMx and text", "no picture", id="text like BMP"),
+        pytest.param(b"P5 two three 255\n", "damaged", id="text like PGM"),
+        pytest.param(
+            b"%!PS-Adobe-3.0 EPSF-3.0\n", "no picture", id="a format that Pillow knows and we do not"
+        ),
+        pytest.param(b"<svg xmlns='http://www.w3.org/2000/svg'/>", "no picture", id="svg"),
+        pytest.param(b"\x89PNG\r\n\x1a\n" + bytes(40), "no picture", id="PNG header only"),
+    ],
+)
+def test_fake_files_are_refused(tmp_path, data, reason):
+    path = stored(tmp_path, data, "fake.png")
+    for read in (read_gray, read_image, image_size):
+        with pytest.raises(ImageError, match=rf"fake\.png: .*{reason}"):
+            read(path)
+
+
+def test_a_damaged_byte_in_a_png_is_refused(tmp_path, photo):
+    data = bytearray(pillow(Image.fromarray(photo), "PNG"))
+    data[len(data) // 2] ^= 255
+    with pytest.raises(ImageError, match="damaged"):
+        read_gray(stored(tmp_path, data))
+
+
+@pytest.mark.parametrize("name", ["missing.png", "."])
+def test_what_cannot_be_opened_is_refused(tmp_path, name):
+    path = tmp_path / name
+    with pytest.raises(ImageError, match="cannot be opened") as caught:
+        read_gray(path)
+    assert str(path) in str(caught.value)
+    assert isinstance(caught.value, CascadeError)
+    assert isinstance(caught.value, ValueError)
+
+
+SIDE = 40_000
+TAGS = [
+    struct.pack("<HHII", tag, 4, 1, value)
+    for tag, value in {256: SIDE, 257: SIDE, 258: 8, 259: 1, 262: 1, 273: 8, 277: 1, 279: SIDE**2}.items()
+]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(png(np.zeros((1, 1)), 0, size=(SIDE, SIDE)), id="png"),
+        pytest.param(f"P5 {SIDE} {SIDE} 255\n".encode(), id="pgm"),
+        pytest.param(
+            b"BM" + struct.pack("<IIIIIIHHIIIIII", 54, 0, 54, 40, SIDE, SIDE, 1, 24, *[0] * 6), id="bmp"
+        ),
+        pytest.param(b"II*\0" + struct.pack("<IH", 8, len(TAGS)) + b"".join(TAGS) + bytes(4), id="tiff"),
+    ],
+)
+def test_decompression_bombs_are_refused_by_their_header(tmp_path, data):
+    path = stored(tmp_path, data)
+    start = time.perf_counter()
+    with pytest.raises(ImageError, match=f"more than {imaging.MAX_PIXELS} pixels"):
+        read_gray(path)
+    assert time.perf_counter() - start < 0.2
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "TIFF", "WEBP", "GIF", "BMP", "PPM"])
+def test_pixel_limit(tmp_path, kind):
+    path = stored(tmp_path, pillow(Image.new("L", (60, 40)), kind))
+    assert read_gray(path, max_pixels=2400).shape == (40, 60)
+    with pytest.raises(ImageError, match=r"60x40 pixels are over the limit of 2399"):
+        read_gray(path, max_pixels=2399)
+
+
+def test_pillows_own_warning_about_large_pictures_stays_inside(tmp_path, monkeypatch):
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 2000)
+    path = stored(tmp_path, pillow(Image.new("L", (60, 40)), "PNG"))
+    assert read_gray(path).shape == (40, 60)
