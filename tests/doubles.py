@@ -6,6 +6,7 @@ import hashlib
 import os
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import builders
@@ -13,7 +14,7 @@ import numpy as np
 
 from vjcascade.training.backgrounds import Background, Backgrounds
 from vjcascade.training.checkpoint import Checkpoint
-from vjcascade.training.events import Progress, ignore
+from vjcascade.training.events import Progress, Rates, StageRecord, ignore
 from vjcascade.training.positives import Positives
 from vjcascade.training.search import Stump
 from vjcascade.training.settings import TrainingSettings
@@ -116,3 +117,26 @@ def die_in(part):
 
 if __name__ == "__main__":  # FOLDER PART: a run that is killed
     small_run(Path(sys.argv[1]), listener=die_in(sys.argv[2]))
+
+
+def stage_record(stage, **changes):
+    """Return a record with values that are hard to write down exactly."""
+    record = StageRecord(
+        stage=stage,
+        n_weak=1,
+        natural=Rates(1e-05, 1 / 3, 0.1),
+        tuned=Rates(-0.7, 2 / 3, 1e-17),
+        baseline=Rates(0.25, 1.0, 5e-324),
+        hit_rate_on="held-out",
+        false_alarm_rate_on="training",
+        n_positives=10,
+        n_negatives=20,
+        n_held_out_positives=3,
+        n_held_out_negatives=0,
+        windows_searched=12_345_678_901,
+        overall_hit_rate=0.1 + 0.2,
+        overall_false_alarm_rate=1e-7,
+        overall_held_out_hit_rate=None,
+        ended_by="targets reached -- at last",
+    )
+    return replace(record, **changes)

@@ -134,3 +134,20 @@ def test_debugging_shows_where(run, accept_all, monkeypatch):
     monkeypatch.setenv("VJCASCADE_DEBUG", "1")
     with pytest.raises(RuntimeError, match="odd"):
         run("inspect", accept_all)
+
+
+def test_an_empty_word_is_no_folder(run):
+    ran = run("train", "", "photos")
+    assert ran.code == 2
+    assert "empty" in ran.err
+
+
+def test_a_damaged_compile_cache_is_named(run, monkeypatch):
+    def fail(*_, **__):
+        raise EOFError("Ran out of input")
+
+    monkeypatch.setattr(main, "_app", lambda: fail)
+    ran = run("inspect", "model.xml")
+    assert ran.code == 2
+    assert "cache of compiled kernels is damaged" in ran.err
+    assert "__pycache__" in ran.err or "numba" in ran.err

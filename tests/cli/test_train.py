@@ -5,6 +5,7 @@ import time
 from itertools import pairwise
 
 import builders
+import doubles
 import numpy as np
 import pytest
 from easy_pictures import contents, easy_positive, save, soft_noise
@@ -13,6 +14,7 @@ from PIL import Image
 from vjcascade import Cascade
 from vjcascade.cli.train import Settings
 from vjcascade.training import TrainingSettings
+from vjcascade.training.events import StageDone
 
 BRIEF = ("--window", "24x24", "--stages", "1", "--negatives", "60", "--no-baseline")
 
@@ -209,18 +211,27 @@ def test_names_that_begin_with_a_dash(run, easy, monkeypatch):
     assert Cascade.load("out/cascade.xml").n_stages == 1
 
 
-@pytest.mark.parametrize(("n_stages", "sentence"), [(0, "no stage was finished"), (1, "go on with --resume")])
-def test_interrupted(run, easy, monkeypatch, n_stages, sentence):
+@pytest.mark.parametrize(
+    ("has_model", "n_stages", "sentence"),
+    [
+        (False, 0, "no stage was finished\n"),
+        (True, 0, "cascade.xml is what it was before"),
+        (True, 1, "go on with --resume"),
+    ],
+)
+def test_interrupted(run, easy, monkeypatch, has_model, n_stages, sentence):
     import vjcascade.training
 
-    def interrupted(positives, negatives, output, *args, **options):
-        if n_stages:
+    def interrupted(positives, negatives, output, *args, listener, **options):
+        if has_model:
             output.mkdir()
             builders.accept_all().save(output / "cascade.xml")
+        for stage in range(n_stages):
+            listener(StageDone(doubles.stage_record(stage + 1), n_stages=5, seconds=1.0))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(vjcascade.training, "train_from_sources", interrupted)
-    ran = train(run, easy)
+    ran = train(run, easy, "--overwrite")
     assert ran.code == 130
     assert "stopped" in ran.err
     assert sentence in ran.err

@@ -1,6 +1,7 @@
 """Picture files that are cut off, damaged, too large or none; Pillow's warnings."""
 
 import io
+import os
 import struct
 import subprocess
 import sys
@@ -155,3 +156,11 @@ def test_pillows_own_warning_about_large_pictures_stays_inside(tmp_path, monkeyp
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 2000)
     path = stored(tmp_path, pillow(Image.new("L", (60, 40)), "PNG"))
     assert read_gray(path).shape == (40, 60)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.png")
+    for read in (read_gray, image_size):
+        with pytest.raises(ImageError, match="not a regular file"):
+            read(tmp_path / "pipe.png")

@@ -10,35 +10,12 @@ from vjcascade.cascade import Cascade
 from vjcascade.errors import SettingsError
 from vjcascade.features import HaarMode
 from vjcascade.training.checkpoint import MODEL_NAME, Checkpoint
-from vjcascade.training.events import Rates, StageRecord
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.types import Size
 
 WINDOW = Size(24, 24)
 SETTINGS = TrainingSettings(n_negatives=50)
 DATA = {"positives": 61, "positives_sha256": "ab" * 32, "photos": 7}
-
-
-def record_of(stage, **changes):
-    record = StageRecord(
-        stage=stage,
-        n_weak=1,
-        natural=Rates(1e-05, 1 / 3, 0.1),
-        tuned=Rates(-0.7, 2 / 3, 1e-17),
-        baseline=Rates(0.25, 1.0, 5e-324),
-        hit_rate_on="held-out",
-        false_alarm_rate_on="training",
-        n_positives=10,
-        n_negatives=20,
-        n_held_out_positives=3,
-        n_held_out_negatives=0,
-        windows_searched=12_345_678_901,
-        overall_hit_rate=0.1 + 0.2,
-        overall_false_alarm_rate=1e-7,
-        overall_held_out_hit_rate=None,
-        ended_by="targets reached -- at last",
-    )
-    return replace(record, **changes)
 
 
 def begin(folder, *, window=WINDOW, settings=SETTINGS, data=DATA, **options):
@@ -51,7 +28,7 @@ def folder(tmp_path):
     folder = tmp_path / "new" / "run"
     checkpoint = begin(folder)
     for stage in (1, 2):
-        checkpoint.save(builders.accept_all(WINDOW, stage), record_of(stage))
+        checkpoint.save(builders.accept_all(WINDOW, stage), doubles.stage_record(stage))
     return folder
 
 
@@ -65,7 +42,7 @@ def test_a_new_run_begins_empty_and_writes_nothing(tmp_path):
 @pytest.mark.parametrize("changes", [{}, {"baseline": None, "overall_held_out_hit_rate": 1 / 7}])
 def test_records_survive_the_file(tmp_path, changes):
     checkpoint = begin(tmp_path)
-    records = [record_of(1, **changes), record_of(2)]
+    records = [doubles.stage_record(1, **changes), doubles.stage_record(2)]
     for n_stages, record in enumerate(records, start=1):
         checkpoint.save(builders.accept_all(WINDOW, n_stages), record)
     again = begin(tmp_path, resume=True)
@@ -77,7 +54,7 @@ def test_records_survive_the_file(tmp_path, changes):
 
 
 def test_save_returns_what_is_in_the_file(tmp_path):
-    saved = begin(tmp_path).save(builders.accept_all(WINDOW, 1), record_of(1))
+    saved = begin(tmp_path).save(builders.accept_all(WINDOW, 1), doubles.stage_record(1))
     loaded = Cascade.load(tmp_path / MODEL_NAME)
     assert saved.metadata == loaded.metadata
     assert loaded.metadata["settings"] == SETTINGS.as_dict()
@@ -104,9 +81,9 @@ def test_overwriting_begins_anew_but_keeps_the_model_until_the_first_stage(folde
     checkpoint = begin(folder, overwrite=True, window=Size(20, 20), settings=replace(SETTINGS, seed=9))
     assert (checkpoint.cascade.n_stages, checkpoint.cascade.window) == (0, Size(20, 20))
     assert (folder / MODEL_NAME).read_bytes() == before
-    checkpoint.save(builders.accept_all(Size(20, 20), 1), record_of(1))
+    checkpoint.save(builders.accept_all(Size(20, 20), 1), doubles.stage_record(1))
     assert begin(folder, resume=True, window=Size(20, 20), settings=replace(SETTINGS, seed=9)).records == [
-        record_of(1)
+        doubles.stage_record(1)
     ]
 
 

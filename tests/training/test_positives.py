@@ -243,7 +243,7 @@ def test_long_thin_crops_are_skipped_before_they_are_padded(tmp_path: Path, rng:
 def test_negative_minimum_sides_are_none(tmp_path: Path, rng: np.random.Generator) -> None:
     save(tmp_path / "photo.png", rng.integers(0, 256, (30, 300), np.uint8))
     boxes = " ".join(f"{24 * i} 0 24 24" for i in range(10))
-    (tmp_path / "info.dat").write_text(f"photo.png 11 {boxes} 5 5 0 9\n")
+    (tmp_path / "info.dat").write_text(f"photo.png 11 {boxes} 5 5 9 0\n")
     assert len(load_positives(tmp_path / "info.dat", min_side=-3)) == 10
 
 

@@ -7,7 +7,7 @@ import pytest
 from easy_pictures import easy_positive, save, soft_noise
 
 from vjcascade import TrainingSettings, train_from_sources
-from vjcascade.errors import ModelError, SettingsError
+from vjcascade.errors import ModelError, SettingsError, SourceError
 from vjcascade.types import Size
 
 
@@ -41,3 +41,8 @@ def test_a_pair_is_a_window(tmp_path, rng):
         train_from_sources(
             tmp_path / "pos", tmp_path / "neg", tmp_path / "out", settings, window=(12, 12), resume=True
         )
+
+
+def test_one_folder_cannot_be_both(tmp_path):
+    with pytest.raises(SourceError, match="for positives and negatives"):
+        train_from_sources(tmp_path, tmp_path / ".." / tmp_path.name, tmp_path / "out")

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import NoReturn
 
 from cyclopts import App, CycloptsError, UnusedCliTokensError
@@ -61,7 +62,7 @@ def run(arguments: Sequence[str]) -> int:
     """
     _prepare_streams()
     try:
-        _refuse_long_dashes(arguments)
+        _refuse_slips(arguments)
         code = _app()(list(arguments))
         sys.stdout.flush()
         return code if isinstance(code, int) else ExitCode.DONE
@@ -73,6 +74,11 @@ def run(arguments: Sequence[str]) -> int:
         return ExitCode.INTERRUPTED
     except (CycloptsError, CascadeError, OSError) as error:
         _complain(_sentence(error))
+        return ExitCode.WRONG_INPUT
+    except (EOFError, UnpicklingError) as error:  # only the compiler's cache holds pickles
+        _complain(
+            f"the cache of compiled kernels is damaged ({error}): delete the files *.nbi in {_cache_folder()}"
+        )
         return ExitCode.WRONG_INPUT
     except Exception as error:
         if os.environ.get("VJCASCADE_DEBUG"):
@@ -107,11 +113,19 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _refuse_long_dashes(arguments: Sequence[str]) -> None:
-    """Refuse options that a word processor or a web page has given a dash in place of the hyphens."""
+def _cache_folder() -> str:
+    from vjcascade.kernels.integral import fill_integrals
+
+    return str(fill_integrals.stats.cache_path)  # type: ignore[attr-defined]
+
+
+def _refuse_slips(arguments: Sequence[str]) -> None:
+    """Refuse empty words, and options that a word processor has given a dash in place of the hyphens."""
     for word in arguments:
         if word == "--":
             return
+        if not word:
+            raise SettingsError("one of the words is empty: is a variable of the shell not set?")
         if word.startswith(tuple(_LONG_DASHES)):
             name = word.lstrip("-" + _LONG_DASHES)
             raise SettingsError(

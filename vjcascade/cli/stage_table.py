@@ -41,10 +41,12 @@ def stage_row(record: Mapping[str, Any]) -> str:
             return f"{'-':>6}  {'-':>6}  "
         return f"{_percent(rates['hit_rate'])}{hit_mark} {_percent(rates['false_alarm_rate'])}{false_mark}  "
 
+    held_out = record["overall_held_out_hit_rate"]
+    so_far, so_far_mark = (record["overall_hit_rate"], "*") if held_out is None else (held_out, " ")
     return (
         f"{record['stage']:5} {record['n_weak']:4} {record['tuned']['threshold']:6.2f} "
         f"{pair(record['tuned'])}{pair(record['natural'])}{pair(record['baseline'])}"
-        f"{_percent(record['overall_hit_rate'])}{hit_mark}  {record['overall_false_alarm_rate']:.1e}{false_mark} "
+        f"{_percent(so_far)}{so_far_mark}  {record['overall_false_alarm_rate']:.1e}{false_mark} "
         f"{record['windows_searched']:11,}"
     )
 

@@ -105,11 +105,5 @@ def train(  # noqa: PLR0913  each is a user's choice
                 listener=log,
             )
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(_what_is_left(model)) from None
+            raise KeyboardInterrupt(log.what_is_left(model)) from None
     log.finish(cascade, model)
-
-
-def _what_is_left(model: Path) -> str:
-    if not model.exists():
-        return "no stage was finished"
-    return f"the stages finished so far are in {model}: go on with --resume (and without --overwrite)"

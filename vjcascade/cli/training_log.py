@@ -53,6 +53,12 @@ class TrainingLog:
         self._say(f"try it: vjcascade detect {shlex.quote(str(model))} PICTURE --draw drawn")
         self._say(self._ended)
 
+    def what_is_left(self, model: Path) -> str:
+        """Say what a run that is stopped now leaves behind."""
+        if self._seconds:
+            return f"the stages finished so far are in {model}: go on with --resume (and without --overwrite)"
+        return "no stage was finished" + (f"; {model} is what it was before" if model.exists() else "")
+
     def _stage(self, event: StageDone) -> str:
         is_first = not self._seconds
         self._seconds.append(event.seconds)

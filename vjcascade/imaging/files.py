@@ -207,6 +207,7 @@ def _opened(path: Path, max_pixels: int) -> Iterator[Image.Image]:
 
     _silence_pillow()
     try:
+        _refuse_special(path)
         with path.open("rb") as file:
             _refuse_empty(file)
             with Image.open(file, formats=tuple(_SUFFIXES)) as picture:
@@ -214,6 +215,12 @@ def _opened(path: Path, max_pixels: int) -> Iterator[Image.Image]:
                 yield picture
     except Exception as error:  # decoders raise OSError, SyntaxError, ValueError, struct.error and more
         raise ImageError(f"{path}: {_reason(error)}") from error
+
+
+def _refuse_special(path: Path) -> None:
+    """Refuse pipes and devices: reading them may never end."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise ImageError("it is not a regular file; remove it or copy its contents into a file")
 
 
 def _refuse_empty(file: io.BufferedReader) -> None:

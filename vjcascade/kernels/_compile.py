@@ -1,6 +1,7 @@
 """The one decorator of all kernels."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import ParamSpec, TypeVar, cast
 
 from numba import njit
@@ -10,9 +11,12 @@ R = TypeVar("R")
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile on first call and keep the machine code on disk.
+    """Compile on first call and keep the machine code on disk, where there is a folder to keep it in.
 
     `nogil` lets a Python thread pool drive kernels (see `vjcascade.parallel`); no fastmath and no
     `prange`, so that float operations keep their order and results do not depend on the thread count.
     """
-    return cast("Callable[P, R]", njit(cache=True, nogil=True, fastmath=False)(function))
+    compiled = njit(nogil=True, fastmath=False)(function)
+    with suppress(RuntimeError):  # neither the package's folder nor the user's cache may be written to
+        compiled.enable_caching()
+    return cast("Callable[P, R]", compiled)

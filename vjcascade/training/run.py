@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 
 from vjcascade.cascade import Cascade, checked_window
+from vjcascade.errors import SourceError
 from vjcascade.parallel import checked_threads
 from vjcascade.training.backgrounds import open_backgrounds
 from vjcascade.training.checkpoint import Checkpoint
@@ -76,6 +77,10 @@ def train_from_sources(  # noqa: PLR0913  the door to all of training: each is a
     settings = settings or TrainingSettings()
     window = None if window is None else checked_window(window)
     n_threads = checked_threads(n_threads)
+    if Path(positives).resolve() == Path(negatives).resolve():
+        raise SourceError(
+            f"{positives} is given for positives and negatives: photos must not show the object"
+        )
     folder = Path(output)
     Checkpoint.check_folder(folder, resume=resume, overwrite=overwrite)
     crops = load_positives(

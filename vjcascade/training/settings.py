@@ -57,11 +57,10 @@ class TrainingSettings:
     n_negatives : int or None
         Negatives for each stage; None for twice the positives, at least 1,000 and at most half of `max_samples`.
     max_samples : int
-        Windows in a stage at most, positives and negatives; positives beyond half of it, or beyond the room that the
-        negatives leave, are left out at random.
+        Windows in a stage at most; positives beyond half of it, or beyond what the negatives leave, are left out.
     held_out : float
-        Share of positives and photos kept from training to measure with, in [0, 0.5]. Thresholds are tuned on the
-        positives held out, so hit rates measured on these are slightly optimistic.
+        Share of positives and photos kept from training to measure with, in [0, 0.5].
+        Thresholds are tuned on the positives held out, so hit rates measured on these are slightly optimistic.
     max_windows : int
         Windows that mining for one stage looks at, at most.
     baseline : bool

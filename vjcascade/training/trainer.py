@@ -210,8 +210,8 @@ class _Run:
         pass_rate = self._expected_pass_rate()
         needed, n_windows = n_wanted / pass_rate, min(self._n_windows, self._settings.max_windows)
         text = (
-            f"stage {number}: {n_wanted:,} negatives need about {needed:,.0f} of {n_windows:,} windows "
-            f"(pass rate so far {pass_rate:.1e})"
+            f"stage {number}: {n_wanted:,} negatives are expected among {needed:,.0f} windows, and up to {n_windows:,} "
+            "can be searched"
         )
         return text if needed <= n_windows else f"{text}: fewer will be found"
 
