@@ -1,0 +1,45 @@
+"""The trained models: they load, tell how they were made, and find the same in OpenCV."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import skimage
+
+from vjcascade import Cascade
+from vjcascade.imaging import read_gray
+
+MODELS = sorted((Path(__file__).parents[1] / "models").glob("*.xml"))
+PICTURES = Path(skimage.__file__).parent / "data"
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_a_model_tells_how_it_was_made(path):
+    cascade = Cascade.load(path)
+    stages = cascade.metadata["stages"]
+    assert [stage["n_weak"] for stage in stages] == cascade.stage_sizes.tolist()
+    assert stages[-1]["overall_false_alarm_rate"] <= 1e-5
+    card = path.with_suffix(".md").read_text(encoding="utf-8")
+    assert f"{cascade.n_stages} stages, {cascade.n_trees} stumps" in card
+
+
+def test_the_face_model_finds_the_astronaut():
+    found = Cascade.load(MODELS[0]).detect(read_gray(PICTURES / "astronaut.png"))
+    assert len(found) == 1
+    x, y, w, h = found.boxes[0]
+    assert x < 224 < x + w  # the nose
+    assert y < 115 < y + h
+
+
+@pytest.mark.oracle
+def test_opencv_finds_the_same_faces(oracle):
+    pictures = {
+        name: read_gray(PICTURES / f"{name}.png") for name in ("astronaut", "coffee", "motorcycle_left")
+    }
+    theirs = oracle("detect", xml=MODELS[0], settings=np.array([[1.1, 0, 0, 0, 0, 0]]), **pictures)
+    cascade = Cascade.load(MODELS[0])
+    ours = [cascade.detect(gray, min_neighbors=0).boxes for gray in pictures.values()]
+    assert [len(boxes) for boxes in ours] == theirs["n_boxes"].tolist()
+    assert np.concatenate(ours).tolist() == theirs["boxes"].tolist()
