@@ -1,7 +1,6 @@
 """The one decorator of all kernels."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import ParamSpec, TypeVar, cast
 
 from numba import njit
@@ -16,7 +15,8 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     `nogil` lets a Python thread pool drive kernels (see `vjcascade.parallel`); no fastmath and no
     `prange`, so that float operations keep their order and results do not depend on the thread count.
     """
-    compiled = njit(nogil=True, fastmath=False)(function)
-    with suppress(RuntimeError):  # neither the package's folder nor the user's cache may be written to
-        compiled.enable_caching()
+    try:
+        compiled = njit(cache=True, nogil=True, fastmath=False)(function)
+    except RuntimeError:  # neither the package's folder nor the user's cache may be written to
+        compiled = njit(nogil=True, fastmath=False)(function)
     return cast("Callable[P, R]", compiled)
