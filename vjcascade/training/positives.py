@@ -34,6 +34,7 @@ from vjcascade.training.sources import (
     refuse_skipped,
 )
 from vjcascade.types import Size
+from vjcascade.words import counted
 
 Item = TypeVar("Item")
 
@@ -146,7 +147,8 @@ def load_positives(
 
     notes += _notes_on_sizes(crops, window)
     if len(crops) < FEW_POSITIVES:
-        notes.append(f"{len(crops)} positives are few: some hundred to some thousand make a good detector")
+        are_few = f"{counted(len(crops), 'positive')} {'is' if len(crops) == 1 else 'are'} few"
+        notes.append(f"{are_few}: some hundred to some thousand make a good detector")
     report = SourceReport(
         kind="positives",
         source=str(source),
