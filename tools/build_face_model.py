@@ -17,6 +17,7 @@ from pathlib import Path
 from face_scenes import Figures, measure, table
 
 from vjcascade import Cascade, Preset, Size, preset_settings, train_from_sources
+from vjcascade.boosters.costs import parse_costs
 from vjcascade.cli.training_log import TrainingLog
 from vjcascade.files import write_atomic
 
@@ -116,7 +117,7 @@ those in them: keep that in mind where you use the model.
 
 ## How it was made
 `python tools/build_face_model.py --data FOLDER` rebuilds it; the settings are in the file's metadata: booster
-{settings["booster"]}, cost ratio {settings["cost_ratio"]}, mode {settings["mode"]}, hit rate {settings["hit_rate"]} and false-alarm rate {settings["false_alarm_rate"]} a stage,
+{settings["booster"]}, costs {parse_costs(settings["costs"])}, mode {settings["mode"]}, hit rate {settings["hit_rate"]} and false-alarm rate {settings["false_alarm_rate"]} a stage,
 at most {settings["max_weak"]} weak classifiers a stage, {settings["max_samples"]:,} windows a stage, seed {settings["seed"]}. Card written with Python {platform.python_version()}.
 
 ## Stages

@@ -13,10 +13,26 @@ from PIL import Image
 
 from vjcascade import Cascade
 from vjcascade.cli.train import Settings
-from vjcascade.training import TrainingSettings
-from vjcascade.training.events import StageDone
+from vjcascade.training import TrainingSettings, preset_settings
+from vjcascade.training.events import Ended, StageDone
 
 BRIEF = ("--window", "24x24", "--stages", "1", "--negatives", "60", "--no-baseline")
+
+
+@pytest.fixture
+def settings_seen(monkeypatch):
+    """Return a list that gets the settings of every run; nothing is trained."""
+    import vjcascade.training
+
+    seen = []
+
+    def note(positives, negatives, output, settings, *, listener, **options):
+        seen.append(settings)
+        listener(Ended("nothing to do"))
+        return builders.accept_all().with_metadata({"stages": [doubles.stage_record(1).as_dict()]})
+
+    monkeypatch.setattr(vjcascade.training, "train_from_sources", note)
+    return seen
 
 
 def train(run, folder, *options, negatives="neg"):
@@ -52,6 +68,34 @@ def test_what_is_not_given_is_the_presets(run, easy):
     settings = Cascade.load(easy / "out" / "cascade.xml").metadata["settings"]
     assert (settings["max_weak"], settings["max_stages"], settings["seed"]) == (40, 1, 3)
     assert settings["baseline"] is False
+
+
+@pytest.mark.parametrize("costs", ["4", "4:1", "gamma=0.8", "matrix=0,4;1,0", "[[1, 5], [2, 1]]"])
+def test_costs_in_all_spellings(run, easy, settings_seen, costs):
+    assert train(run, easy, "--costs", costs).code == 0
+    assert settings_seen == [TrainingSettings(costs=4)]
+
+
+def test_options_go_before_the_settings_file(run, easy, settings_seen):
+    (easy / "signs.toml").write_text("preset = 'quick'\nmax-stages = 3\nseed = 5\ncosts.gamma = 0.75\n")
+    named = ("--settings", easy / "signs.toml")
+    assert train(run, easy, *named).code == 0
+    assert train(run, easy, *named, "--stages", "2", "--costs", "4", "--no-baseline").code == 0
+    assert train(run, easy, *named, "--preset", "thorough").code == 0
+    told = {"max_stages": 3, "seed": 5, "costs": 3}
+    assert settings_seen == [
+        preset_settings("quick", **told),
+        preset_settings("quick", **{**told, "max_stages": 2, "costs": 4, "baseline": False}),
+        preset_settings("thorough", **told),
+    ]
+
+
+def test_a_broken_settings_file_is_told_with_its_line(run, easy):
+    (easy / "signs.toml").write_text("seed = 5\nhit-rate = high\n")
+    ran = train(run, easy, "--settings", easy / "signs.toml")
+    assert ran.code == 2
+    assert re.search(r"signs\.toml is not a TOML file: .*line 2", ran.err)
+    assert not (easy / "out").exists()
 
 
 def test_junk_in_the_folder(run, easy, rng):
@@ -168,6 +212,10 @@ def test_positives_are_used_up(run, tmp_path):
         (("--window", "300x300"), "window 300x300 is not usable"),
         (("--window", "9" * 5000), "is not WIDTHxHEIGHT"),
         (("--threads", "0"), "0"),
+        (("--costs", "0"), "--costs: cost ratio 0.0 is not a finite number above zero"),
+        (("--costs", "4:x"), "costs '4:x' cannot be read; write, for example, 4 "),
+        (("--costs", "matrix=0,1;0,1"), "is not reasonable"),
+        (("--settings", "none.toml"), "none.toml cannot be read"),
     ],
 )
 def test_wrong_command_lines_train_nothing(run, easy, options, odd):

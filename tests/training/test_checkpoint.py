@@ -89,11 +89,12 @@ def test_overwriting_begins_anew_but_keeps_the_model_until_the_first_stage(folde
 
 CHANGES = {
     "booster": "adaboost",
-    "cost_ratio": 3.5,
+    "costs": 3.5,
     "mode": HaarMode.ALL,
     "hit_rate": 0.97,
     "false_alarm_rate": 0.123,
     "max_weak": 77,
+    "max_depth": 2,
     "n_negatives": None,
     "max_samples": 8_000,
     "held_out": 0.125,

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,13 +12,9 @@ from vjcascade.errors import SettingsError
 from vjcascade.features import HaarMode
 from vjcascade.training.settings import Preset, TrainingSettings, preset_settings
 
-COUNTS = ("max_stages", "max_weak", "n_negatives", "max_samples", "max_windows", "seed")
-NUMBERS = ("cost_ratio", "hit_rate", "false_alarm_rate", "target_false_alarm_rate", "held_out")
+COUNTS = ("max_stages", "max_weak", "max_depth", "n_negatives", "max_samples", "max_windows", "seed")
+NUMBERS = ("hit_rate", "false_alarm_rate", "target_false_alarm_rate", "held_out")
 WRONG = [
-    ("cost_ratio", 0.0),
-    ("cost_ratio", -2.0),
-    ("cost_ratio", math.inf),
-    ("cost_ratio", math.nan),
     ("hit_rate", 0.0),
     ("hit_rate", 1.001),
     ("hit_rate", math.nan),
@@ -31,6 +28,8 @@ WRONG = [
     ("held_out", math.nan),
     ("max_stages", 0),
     ("max_weak", 0),
+    ("max_depth", 0),
+    ("max_depth", 5),
     ("n_negatives", 19),
     ("max_samples", 39),
     ("max_windows", 0),
@@ -43,6 +42,8 @@ RIGHT = [
     ("held_out", 0.0),
     ("held_out", 0.5),
     ("max_stages", 1),
+    ("max_depth", 1),
+    ("max_depth", 4),
     ("n_negatives", None),
     ("n_negatives", 20),
     ("max_samples", 40),
@@ -123,8 +124,35 @@ def test_unknown_boosters_are_refused_at_once():
         TrainingSettings(booster="adabost")
 
 
-def test_costs():
-    assert TrainingSettings(cost_ratio=8).costs == Costs(8, 1)
+@pytest.mark.parametrize(
+    "costs",
+    [8, "8:1", "8,1", [8, 1], np.array([8, 1]), Costs(8, 1), {"ratio": 8}, [[0, 8], [1, 0]]],
+    ids=repr,
+)
+def test_costs_in_all_spellings(costs):
+    settings = TrainingSettings(costs=costs)
+    assert settings.costs == Costs(8, 1)
+    assert settings.as_dict()["costs"] == [8.0, 1.0]
+    assert replace(TrainingSettings(), costs=costs) == settings
+
+
+@pytest.mark.parametrize(
+    ("costs", "sentence"),
+    [
+        (0.0, "cost ratio 0.0 is not"),
+        (-2, "cost ratio -2 is not"),
+        (math.nan, "cost ratio nan is not"),
+        ([4, 0], "negative cost 0 is not"),
+        ("x", "costs 'x' cannot be read; write, for example, 4 .*, 4:1 .*, gamma=0.8 or matrix=0,4;1,0"),
+        (None, "costs None cannot be read"),
+        (True, "costs True cannot be read"),
+        ([[0, 1], [0, 1]], "is not reasonable"),
+    ],
+    ids=repr,
+)
+def test_bad_costs(costs, sentence):
+    with pytest.raises(SettingsError, match=sentence):
+        TrainingSettings(costs=costs)
 
 
 @pytest.mark.parametrize(
@@ -147,9 +175,9 @@ def test_presets(preset):
     settings = preset_settings(preset)
     plain = settings.as_dict()
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
-    assert TrainingSettings(**{**plain, "mode": HaarMode(plain["mode"])}) == settings
+    assert TrainingSettings(**json.loads(json.dumps(plain))) == settings
     assert preset_settings(preset, seed=3, hit_rate=None, baseline=False) == TrainingSettings(
-        **{**plain, "mode": HaarMode(plain["mode"]), "seed": 3, "baseline": False}
+        **{**plain, "seed": 3, "baseline": False}
     )
 
 

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict, get_type_hints
 from cyclopts import Parameter
 
 from vjcascade.boosters import booster_names
-from vjcascade.cli.options import CountOption, SizeOption
+from vjcascade.boosters.costs import SPELLINGS, Costs
+from vjcascade.cli.options import CostsOption, CountOption, SizeOption
 from vjcascade.training import Preset, TrainingSettings, preset_settings
 
 _NAMES = {"max_stages": "--stages", "n_negatives": "--negatives"}
 _HELP = {  # where the command line needs other words than Python
-    "booster": f"Boosting algorithm: {' or '.join(booster_names())}.",
+    "booster": f"Boosting algorithm: {', '.join(booster_names())}.",
+    "costs": f"What mistakes cost: {SPELLINGS}.",
     "n_negatives": "Negatives for each stage; if not given, twice the positives, at least 1,000 and at most half of "
     "--max-samples.",
     "seed": "Number that decides all random choices: same seed and data, same model.",
@@ -24,10 +26,11 @@ _Flag = Annotated[bool, Parameter(negative="", show_default=False)]
 
 def _setting(name: str, kind: Any) -> Any:
     """Return the option for a field of `TrainingSettings`, its help naming what each preset says."""
-    values = {preset: preset_settings(preset).as_dict()[name] for preset in Preset}
+    values = {preset: getattr(preset_settings(preset), name) for preset in Preset}
     shared = len(set(values.values())) == 1
     default = str(values[Preset.NORMAL]) if shared else ", ".join(f"{k} {v}" for k, v in values.items())
     shown = False if values[Preset.NORMAL] is None else default
+    kind = CostsOption if kind is Costs else kind
     words: dict[str, Any] = {"help": _HELP[name]} if name in _HELP else {}
     return Annotated[kind, Parameter(name=_NAMES.get(name), show_default=shown, **words)]
 
@@ -48,14 +51,15 @@ def train(  # noqa: PLR0913  each is a user's choice
     /,
     *,
     output: Annotated[Path, Parameter(alias="-o")] = Path("model"),
-    preset: Preset = Preset.NORMAL,
+    preset: Annotated[Preset | None, Parameter(show_default=str(Preset.NORMAL))] = None,
+    settings: Path | None = None,
     window: SizeOption | None = None,
     min_side: CountOption | None = None,
     resume: _Flag = False,
     overwrite: _Flag = False,
     strict: _Flag = False,
     threads: CountOption | None = None,
-    settings: Annotated[Settings | None, Parameter(name="*")] = None,
+    changes: Annotated[Settings | None, Parameter(name="*")] = None,
 ) -> None:
     """Train a cascade.
 
@@ -69,6 +73,8 @@ def train(  # noqa: PLR0913  each is a user's choice
         Folder for the model, cascade.xml.
     preset : Preset
         quick for a first look, normal for a model to use, thorough for more of everything.
+    settings : path
+        TOML file of settings by their names in Python (as hit_rate, max_stages) and preset; options go before it.
     window : Size
         Training window in pixels, for example 24x24; proposed from the crops if not given.
     min_side : int
@@ -81,13 +87,18 @@ def train(  # noqa: PLR0913  each is a user's choice
         Stop before training if any file cannot be used.
     threads : int
         Processors to use; all if not given. The model does not depend on it.
-    settings : dict
-        Changes to the preset.
+    changes : dict
+        Changes to the preset and to what the file says.
     """
     from vjcascade.cli.training_log import TrainingLog
-    from vjcascade.training import train_from_sources
+    from vjcascade.training import read_settings, train_from_sources
     from vjcascade.training.checkpoint import MODEL_NAME
 
+    wanted = (
+        preset_settings(preset or Preset.NORMAL, **(changes or {}))
+        if settings is None
+        else read_settings(settings, preset=preset, **(changes or {}))
+    )
     model = output / MODEL_NAME
     with TrainingLog() as log:
         try:
@@ -95,7 +106,7 @@ def train(  # noqa: PLR0913  each is a user's choice
                 positives,
                 negatives,
                 output,
-                preset_settings(preset, **(settings or {})),
+                wanted,
                 window=window,
                 min_side=min_side,
                 resume=resume,

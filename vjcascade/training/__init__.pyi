@@ -4,5 +4,6 @@ from .settings import (
     TrainingSettings as TrainingSettings,
     preset_settings as preset_settings,
 )
+from .settings_file import read_settings as read_settings
 
-__all__ = ["Preset", "TrainingSettings", "preset_settings", "train_from_sources"]
+__all__ = ["Preset", "TrainingSettings", "preset_settings", "read_settings", "train_from_sources"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +12,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from vjcascade.boosters import Costs, make_booster
+from vjcascade.boosters import make_booster
+from vjcascade.boosters.costs import Costs, parse_costs
 from vjcascade.errors import SettingsError
 from vjcascade.features import HaarMode
 from vjcascade.words import name_hint
@@ -22,6 +22,9 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 MIN_NEGATIVES = 20
 """With fewer negatives a stage cannot be trained: training ends."""
+
+MAX_DEPTH = 4
+"""Of weak classifiers; deeper trees have more leaves than boosting on some thousand windows can fill."""
 
 
 class Preset(StrEnum):
@@ -40,8 +43,8 @@ class TrainingSettings:
     ----------
     booster : str
         Name in the registry.
-    cost_ratio : float
-        What a missed positive costs, in false alarms (C_P / C_N), > 0.
+    costs : Costs
+        What a missed positive and a false alarm cost; anything that `vjcascade.boosters.costs.parse_costs` takes.
     mode : HaarMode
         Kinds of Haar features in the pool.
     hit_rate : float
@@ -52,6 +55,8 @@ class TrainingSettings:
         Stages at most.
     max_weak : int
         Weak classifiers in a stage at most.
+    max_depth : int
+        Depth of each weak classifier, 1 to 4: 1 is a stump.
     target_false_alarm_rate : float
         Training ends once the whole cascade's estimated false-alarm rate per window is at most this.
     n_negatives : int or None
@@ -75,17 +80,18 @@ class TrainingSettings:
 
     Examples
     --------
-    >>> TrainingSettings(hit_rate=0.99).hit_rate
-    0.99
+    >>> TrainingSettings(costs="4:1", hit_rate=0.99).costs
+    Costs(positive=4.0, negative=1.0)
     """
 
     booster: str = "cost-generalized"
-    cost_ratio: float = 2.0
+    costs: Costs = dataclasses.field(default=Costs(2.0, 1.0))
     mode: HaarMode = HaarMode.BASIC
     hit_rate: float = 0.995
     false_alarm_rate: float = 0.4
     max_stages: int = 15
     max_weak: int = 200
+    max_depth: int = 1
     target_false_alarm_rate: float = 1e-6
     n_negatives: int | None = None
     max_samples: int = 12_000
@@ -111,19 +117,14 @@ class TrainingSettings:
             )
         if not 0 <= self.held_out <= 0.5:
             raise SettingsError(f"held_out {self.held_out} is not in [0, 0.5]")
-        if not 0 < self.cost_ratio < math.inf:
-            raise SettingsError(f"cost_ratio {self.cost_ratio} is not a finite number above zero")
+        if self.max_depth > MAX_DEPTH:
+            raise SettingsError(f"max_depth {self.max_depth} is too large: at most {MAX_DEPTH} is possible")
         if self.max_positives < MIN_NEGATIVES:
             raise SettingsError(
                 f"n_negatives {self.n_negatives} leave no room for positives in max_samples {self.max_samples}: "
                 "lower n_negatives or raise max_samples"
             )
         make_booster(self.booster, self.costs)
-
-    @property
-    def costs(self) -> Costs:
-        """The costs C_P = `cost_ratio`, C_N = 1."""
-        return Costs.from_ratio(self.cost_ratio)
 
     @property
     def max_positives(self) -> int:
@@ -144,8 +145,14 @@ class TrainingSettings:
         return max(min(2 * n_positives, self.max_samples // 2), min(1000, self.max_samples // 2))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the settings as plain JSON values."""
-        return {key: str(v) if isinstance(v, StrEnum) else v for key, v in dataclasses.asdict(self).items()}
+        """Return the settings as plain JSON values, of which `TrainingSettings` can be made again."""
+        return {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Costs):
+        return [value.positive, value.negative]
+    return str(value) if isinstance(value, StrEnum) else value
 
 
 def _count(name: str, value: Any) -> int:
@@ -195,10 +202,9 @@ _KINDS: dict[str, Callable[[str, Any], Any]] = {
     "booster": _text,
     "mode": lambda name, value: _choice(name, value, HaarMode),
     "baseline": _switch,
-    **dict.fromkeys(
-        ("cost_ratio", "hit_rate", "false_alarm_rate", "target_false_alarm_rate", "held_out"), _number
-    ),
-    **dict.fromkeys(("max_stages", "max_weak", "max_samples", "max_windows", "seed"), _count),
+    "costs": lambda _, value: parse_costs(value),
+    **dict.fromkeys(("hit_rate", "false_alarm_rate", "target_false_alarm_rate", "held_out"), _number),
+    **dict.fromkeys(("max_stages", "max_weak", "max_depth", "max_samples", "max_windows", "seed"), _count),
     "n_negatives": _count_or_none,
 }
 """How each field is brought to its type."""
@@ -206,6 +212,7 @@ _KINDS: dict[str, Callable[[str, Any], Any]] = {
 _LEAST = {
     "max_stages": 1,
     "max_weak": 1,
+    "max_depth": 1,
     "n_negatives": MIN_NEGATIVES,
     "max_samples": 2 * MIN_NEGATIVES,
     "max_windows": 1,

@@ -1,0 +1,85 @@
+"""Settings of a training run in a TOML file."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import fields
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from vjcascade.errors import SettingsError
+from vjcascade.training.settings import Preset, TrainingSettings, preset_settings
+from vjcascade.words import name_hint, near_file
+
+
+def read_settings(path: str | PathLike[str], **changes: Any) -> TrainingSettings:
+    r"""Read settings from a TOML file, some of them changed.
+
+    Its keys are the fields of `TrainingSettings`, with hyphens or underscores, and ``preset``; what is not in it is the
+    preset's. Costs may be written in all ways that `vjcascade.boosters.costs.parse_costs` takes: ``costs = 4``,
+    ``costs = [4, 1]``, ``costs = "4:1"``, ``costs = { gamma = 0.8 }``, ``costs = { matrix = [[0, 4], [1, 0]] }``.
+
+    Parameters
+    ----------
+    path : path
+        The file, UTF-8.
+    **changes
+        Fields of `TrainingSettings`, or ``preset``; they go before what the file says. None changes nothing.
+
+    Returns
+    -------
+    TrainingSettings
+        The file's, changed.
+
+    Raises
+    ------
+    SettingsError
+        If there is no such file, it is not TOML (the line is told), holds an unknown key (near names are told), or
+        settings are wrong.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> _ = Path("signs.toml").write_text("preset = 'quick'\nhit-rate = 0.999\ncosts = 4\n")
+    >>> settings = read_settings("signs.toml", max_stages=5)
+    >>> settings.max_stages, settings.hit_rate, str(settings.costs)
+    (5, 0.999, '4:1')
+    """
+    told = _read(Path(path))
+    try:
+        return _settings({**told, **{name: value for name, value in changes.items() if value is not None}})
+    except SettingsError:
+        try:
+            _settings(told)
+        except SettingsError as error:  # the file's fault, not the changes'
+            raise SettingsError(f"{path}: {error}") from None
+        raise
+
+
+def _settings(told: dict[str, Any]) -> TrainingSettings:
+    return preset_settings(**{"preset": Preset.NORMAL, **told})
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return what a file says, by field."""
+    try:
+        told = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # some editors begin a file with a mark
+    except OSError as error:
+        near = near_file(path)
+        hint = f"; did you mean {near!r}?" if near else ""
+        raise SettingsError(f"{path} cannot be read: {error.strerror}{hint}") from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"{path} is not a TOML file: it is not text in UTF-8") from None
+    except (ValueError, RecursionError) as error:
+        raise SettingsError(f"{path} is not a TOML file: {error}") from None
+    known = ("preset", *(field.name for field in fields(TrainingSettings)))
+    named: dict[str, Any] = {}
+    for key, value in told.items():
+        name = key.replace("-", "_")
+        if name not in known:
+            raise SettingsError(f"{path}: there is no setting {key!r}; {name_hint(name, known)}")
+        if name in named:
+            raise SettingsError(f"{path}: {name} is set twice, with hyphens and with underscores")
+        named[name] = value
+    return named
