@@ -1,22 +1,26 @@
-"""The golden runs: every choice, alpha and score of a brute-force reference."""
+"""The golden runs: every choice, alpha, score and weight of a brute-force reference, through the package."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+import naive_boosters
 import numpy as np
 import pytest
 
-from vjcascade.boosters import BoostingState, Costs, make_booster
-from vjcascade.boosters.thresholds import hit_rate_threshold, minimum_cost_threshold, theory_threshold
+from vjcascade.boosters import Costs, make_booster
+from vjcascade.boosters.pool import boost_pool
+from vjcascade.boosters.thresholds import (
+    adamec_threshold,
+    hit_rate_threshold,
+    minimum_cost_threshold,
+    theory_threshold,
+)
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "boosters.json"
-BOOSTERS = {
-    "adaboost": ("adaboost", {}),
-    "cga": ("cost-generalized", {"prior": "class"}),
-    "cga_sample": ("cost-generalized", {"prior": "sample"}),
-}
+SETS = ["A", "B", "C"]
+exactly = {"rtol": 0, "atol": 1e-12}
 
 
 @pytest.fixture(scope="module")
@@ -26,56 +30,83 @@ def golden() -> dict:
     return json.loads(GOLDEN.read_text())
 
 
-def boost(pool, labels, booster, n_rounds):
-    """Boost over an explicit pool of outputs, shape (n, n_features); literal policy: alpha <= 0 goes on."""
-    state = BoostingState.start(labels)
-    wrong = pool != labels[:, None]
-    positive = labels > 0
-    chosen, alphas = [], []
-    for _ in range(n_rounds):
-        now = booster.begin_round(state)
-        errors_p = now.weights[positive] @ wrong[positive]
-        errors_n = now.weights[~positive] @ wrong[~positive]
-        best = booster.choose(errors_p, errors_n, now)
-        alpha = booster.alpha(errors_p[best], errors_n[best], now)
-        state.add(pool[:, best], alpha)
-        chosen.append(best)
-        alphas.append(alpha)
-    return chosen, alphas, state.score
+def read_set(golden, name):
+    data = golden["sets"][name]
+    return np.array(data["H"], np.int8), np.array(data["y"], np.int8), data["runs"]
 
 
-@pytest.mark.parametrize("algorithm", BOOSTERS)
-@pytest.mark.parametrize("name", ["A", "B", "C"])
+def boost(golden, name, entry, algorithm, **options):
+    pool, labels, _ = read_set(golden, name)
+    booster = make_booster(algorithm, Costs(entry["CP"], entry["CN"]), golden["T"], **options)
+    return booster, boost_pool(pool, labels, booster, golden["T"], literal=True)
+
+
+def last_weights(run, algorithm, entry):
+    """Return D after the last round; the file's AsymBoost has dealt out the next round's factor as well."""
+    weights = np.array(entry["D"])
+    if algorithm == "asymboost":
+        n_rounds = len(entry["idx"])
+        weights *= (entry["CP"] / entry["CN"]) ** (-run.state.labels / (2 * n_rounds))
+    return weights / weights.sum()
+
+
+def test_there_are_270_runs_of_all_algorithms(golden):
+    runs = [run for name in SETS for run in golden["sets"][name]["runs"]]
+    assert len(runs) == 270
+    assert {run["algorithm"] for run in runs} == set(naive_boosters.NAMES)
+
+
+@pytest.mark.parametrize("algorithm", naive_boosters.NAMES)
+@pytest.mark.parametrize("name", SETS)
 def test_golden_runs(golden, name, algorithm):
-    data = golden["sets"][name]
-    pool, labels = np.array(data["H"], np.int8), np.array(data["y"], np.int8)
-    runs = [run for run in data["runs"] if run["algorithm"] == algorithm]
-    assert len(runs) == len(golden["costs"])
-    registered, options = BOOSTERS[algorithm]
-    for run in runs:
-        booster = make_booster(registered, Costs(run["CP"], run["CN"]), golden["T"], **options)
-        chosen, alphas, score = boost(pool, labels, booster, golden["T"])
-        assert chosen == run["idx"]
-        np.testing.assert_allclose(alphas, run["alpha"], rtol=0, atol=1e-12)
-        np.testing.assert_allclose(score, run["score"], rtol=0, atol=1e-12)
+    pool, _, runs = read_set(golden, name)
+    entries = [entry for entry in runs if entry["algorithm"] == algorithm]
+    assert len(entries) == len(golden["costs"])
+    registered, options = naive_boosters.NAMES[algorithm]
+    for entry in entries:
+        booster, run = boost(golden, name, entry, registered, **options)
+        assert run.chosen == entry["idx"]
+        np.testing.assert_allclose(run.alphas, entry["alpha"], **exactly)
+        np.testing.assert_allclose(run.scores(pool)[-1], entry["score"], **exactly)
+        logs = booster.log_weights(run.state)
+        weights = np.exp(logs - logs.max()) / np.exp(logs - logs.max()).sum()
+        np.testing.assert_allclose(weights, last_weights(run, algorithm, entry), **exactly)
 
 
-@pytest.mark.parametrize("name", ["A", "B", "C"])
+@pytest.mark.parametrize(("algorithm", "prior"), [("csa_balanced", "balanced"), ("csa_uniform", "uniform")])
+@pytest.mark.parametrize("name", SETS)
+def test_double_base_by_least_loss_is_cost_sensitive_adaboost(golden, name, algorithm, prior):
+    for entry in read_set(golden, name)[2]:
+        if entry["algorithm"] == algorithm:
+            _, run = boost(golden, name, entry, "adaboostdb", prior=prior, select="minloss")
+            assert run.chosen == entry["idx"]
+            np.testing.assert_allclose(run.alphas, entry["alpha"], **exactly)
+
+
+@pytest.mark.parametrize("name", SETS)
 def test_golden_thresholds(golden, name):
-    data = golden["sets"][name]
-    labels = np.array(data["y"], np.int8)
-    for entry in data["a_posteriori"]:
+    _, labels, runs = read_set(golden, name)
+    entries = golden["sets"][name]["a_posteriori"]
+    assert len(entries) == len(golden["costs"])
+    for entry in entries:
         costs = Costs(entry["CP"], entry["CN"])
-        run = next(
-            r
-            for r in data["runs"]
-            if (r["algorithm"], r["CP"], r["CN"]) == ("adaboost", entry["CP"], entry["CN"])
-        )
+        key = ("adaboost", entry["CP"], entry["CN"])
+        run = next(run for run in runs if (run["algorithm"], run["CP"], run["CN"]) == key)
         scores = np.array(run["score"])
-        assert theory_threshold(costs) == pytest.approx(entry["phi_theory"], abs=1e-12)
         threshold, cost = minimum_cost_threshold(scores, labels, costs)
+        hit_rate = hit_rate_threshold(scores[labels > 0], 0.95)
+        assert theory_threshold(costs) == pytest.approx(entry["phi_theory"], abs=1e-12)
+        assert adamec_threshold(sum(run["alpha"]), costs) == pytest.approx(entry["phi_vote"], abs=1e-12)
         assert cost == pytest.approx(entry["min_cost"], abs=1e-12)
         assert threshold == pytest.approx(entry["phi_min_cost"], abs=1e-12)
-        assert hit_rate_threshold(scores[labels > 0], 0.95) == pytest.approx(
-            entry["phi_detection_095"], abs=1e-12
-        )
+        assert hit_rate == pytest.approx(entry["phi_detection_095"], abs=1e-12)
+
+
+@pytest.mark.parametrize("algorithm", naive_boosters.NAMES)
+def test_the_naive_recipes_are_golden_too(golden, algorithm):
+    """They judge the package on other pools, so they are judged here."""
+    pool, labels, runs = read_set(golden, "B")
+    entry = next(run for run in runs if run["algorithm"] == algorithm and run["CP"] == 3.5)
+    naive = naive_boosters.boost(algorithm, pool, labels, (3.5, 1), 6, planned=golden["T"])
+    assert naive.chosen == entry["idx"][:6]
+    np.testing.assert_allclose(naive.alphas, entry["alpha"][:6], **exactly)

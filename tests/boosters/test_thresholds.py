@@ -6,21 +6,66 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from vjcascade.boosters import Costs
+from vjcascade.boosters import Costs, make_booster
+from vjcascade.boosters.pool import boost_pool
 from vjcascade.boosters.thresholds import (
+    adamec_threshold,
     hit_rate_threshold,
+    mean_vote,
     minimum_cost_threshold,
     n_allowed_misses,
+    probability_threshold,
     theory_threshold,
 )
 from vjcascade.errors import SettingsError
 
+ratios = st.floats(1e-3, 1e3)
 scores_lists = st.lists(st.integers(-5, 5).map(float), min_size=2, max_size=20)
 
 
 def test_theory():
     assert theory_threshold(Costs(1, 1)) == 0
     assert theory_threshold(Costs(1, 9)) == pytest.approx(math.log(3))
+
+
+@given(ratios)
+def test_theory_is_half_the_log_odds_of_the_probability(ratio):
+    p = probability_threshold(Costs.from_ratio(ratio))
+    assert p == pytest.approx(1 / (ratio + 1))
+    assert theory_threshold(Costs.from_ratio(ratio)) == pytest.approx(0.5 * math.log(p / (1 - p)), abs=1e-9)
+
+
+@given(st.lists(st.floats(0.01, 3), min_size=1, max_size=8), st.integers(0, 2**32 - 1), ratios)
+@settings(deadline=None)
+def test_adamecs_threshold_is_bayes_on_the_mean_vote(alphas, seed, ratio):
+    votes = np.random.default_rng(seed).choice([-1, 1], (len(alphas), 50))
+    scores, total, costs = np.array(alphas) @ votes, sum(alphas), Costs(ratio, 1)
+    share = np.array(alphas) @ (votes > 0) / total
+    np.testing.assert_allclose(mean_vote(scores, total), share, atol=1e-12)
+    clear = np.abs(share - probability_threshold(costs)) > 1e-9
+    said = scores >= adamec_threshold(total, costs)
+    assert np.array_equal(said[clear], (share > probability_threshold(costs))[clear])
+
+
+@given(st.integers(0, 2**32 - 1), ratios)
+@settings(deadline=None, max_examples=30)
+def test_adamec_is_csbs_cost_vote(seed, ratio):
+    rng = np.random.default_rng(seed)
+    costs, labels = Costs(ratio, 1), np.repeat([1, -1], 20).astype(np.int8)
+    pool = np.where(rng.random((40, 15)) < 0.35, -labels[:, None], labels[:, None]).astype(np.int8)
+    run = boost_pool(pool, labels, make_booster("adaboost", costs), 8)
+    h = pool[:, run.chosen]
+    cost_vote = (h * np.where(h > 0, costs.positive, costs.negative)) @ run.alphas
+    threshold = adamec_threshold(run.state.total_alpha, costs)
+    expected = (costs.positive + costs.negative) / 2 * (run.state.score - threshold)
+    np.testing.assert_allclose(cost_vote, expected, atol=1e-10 * (1 + ratio))
+
+
+@pytest.mark.parametrize("total", [0, -1, math.nan, math.inf])
+def test_no_votes_no_mean(total):
+    for ask in (lambda: mean_vote([1.0], total), lambda: adamec_threshold(total, Costs())):
+        with pytest.raises(SettingsError, match=f"total_alpha {total}"):
+            ask()
 
 
 @given(scores_lists, st.floats(0.1, 10), st.floats(0.1, 10), st.integers(0, 2**32 - 1))
@@ -36,6 +81,26 @@ def test_minimum_cost_equals_trying_all(scores, cost_p, cost_n, seed):
     cuts = [-math.inf, *(v + 0.25 for v in sorted(set(scores))[:-1]), math.inf]
     assert cost == pytest.approx(cost_at(threshold))
     assert cost == pytest.approx(min(cost_at(cut) for cut in cuts))
+
+
+def test_a_weight_counts_samples(rng):
+    scores, labels = (
+        rng.integers(-3, 4, 40).astype(float),
+        np.where(rng.random(40) < 0.5, 1, -1).astype(np.int8),
+    )
+    counts = rng.integers(0, 4, 40)
+    repeated = minimum_cost_threshold(np.repeat(scores, counts), np.repeat(labels, counts), Costs(3, 1))
+    threshold, cost = minimum_cost_threshold(scores, labels, Costs(3, 1), counts)
+    assert cost == pytest.approx(repeated[1])
+    assert np.array_equal(scores >= threshold, scores >= repeated[0])
+
+
+@pytest.mark.parametrize("low", [1.0, -1.0, 0.0, 1e308, -5e-324])
+def test_neighbouring_and_huge_scores_are_told_apart(low):
+    scores, labels = np.array([low, np.nextafter(low, math.inf)]), np.array([-1, 1], np.int8)
+    threshold, cost = minimum_cost_threshold(scores, labels, Costs())
+    assert cost == 0
+    assert (scores >= threshold).tolist() == [False, True]
 
 
 @given(scores_lists, st.floats(0.01, 1))

@@ -1,4 +1,4 @@
-"""What every booster has in common: weights out, class-wise errors in, leaf values out."""
+"""What every booster has in common: weights out, class-wise errors in, votes out."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.errors import SettingsError
-
-Floats = NDArray[np.float64]
+from vjcascade.boosters.costs import Costs
+from vjcascade.boosters.hull import near_lower_hull
+from vjcascade.boosters.sieve import Sieve
+from vjcascade.boosters.state import BoostingState, Floats, Round
 
 ERROR_FLOOR = 1e-12
 """Weighted errors are clipped to [floor, 1 - floor] before a logarithm, so a perfect weak classifier counts 13.8."""
@@ -19,118 +20,33 @@ ERROR_FLOOR = 1e-12
 MIN_ALPHA = 1e-12
 """A weak classifier that weighs no more has learnt nothing but rounding errors, and must not be added."""
 
+SLOPE_STEP = 1e-6
+"""Step of the differences that slopes are taken by, in masses of a class."""
+
 TIE_TOLERANCE = 1e-12
-"""Errors this close are equal; the lowest index wins."""
-
-
-@dataclass(frozen=True)
-class Costs:
-    """Misclassification costs C_P and C_N.
-
-    Attributes
-    ----------
-    positive : float
-        Cost of a missed positive, > 0.
-    negative : float
-        Cost of a false alarm, > 0.
-
-    Raises
-    ------
-    SettingsError
-        If a cost is not a finite number above zero.
-
-    Examples
-    --------
-    >>> Costs.from_ratio(4.0)
-    Costs(positive=4.0, negative=1.0)
-    """
-
-    positive: float = 1.0
-    negative: float = 1.0
-
-    def __post_init__(self) -> None:
-        for name, cost in (("positive", self.positive), ("negative", self.negative)):
-            if not (np.isfinite(cost) and cost > 0):
-                raise SettingsError(f"{name} cost {cost} is not a finite number above zero")
-
-    @classmethod
-    def from_ratio(cls, ratio: float) -> Costs:
-        """Return the costs with C_N = 1 and C_P = `ratio`."""
-        return cls(ratio, 1.0)
-
-    def of(self, labels: NDArray[np.int8]) -> Floats:
-        """Return C_P for every +1 and C_N for every -1 in `labels`, same shape."""
-        return np.where(labels > 0, self.positive, self.negative)
-
-
-@dataclass
-class BoostingState:
-    """What a run has done so far; the sample weights of every booster are a closed form of it.
-
-    Attributes
-    ----------
-    labels : ndarray of shape (n,), dtype int8
-        +1 for positives, -1 for negatives.
-    score : ndarray of shape (n,), dtype float64
-        f, the sum of alpha h so far.
-    votes : ndarray of shape (n,), dtype int64
-        The sum of h so far.
-    mistakes : ndarray of shape (n,), dtype int64
-        Rounds in which the sample was classified wrongly.
-    total_alpha : float
-        The sum of alpha so far.
-    n_rounds : int
-        Rounds done.
-    """
-
-    labels: NDArray[np.int8]
-    score: Floats
-    votes: NDArray[np.int64]
-    mistakes: NDArray[np.int64]
-    total_alpha: float = 0.0
-    n_rounds: int = 0
-
-    @classmethod
-    def start(cls, labels: NDArray[np.int8]) -> BoostingState:
-        """Return the state before the first round.
-
-        Raises
-        ------
-        SettingsError
-            If a class has no sample.
-        """
-        n = len(labels)
-        if not 0 < np.count_nonzero(labels > 0) < n:
-            raise SettingsError("boosting needs samples of both classes")
-        return cls(labels, np.zeros(n), np.zeros(n, np.int64), np.zeros(n, np.int64))
-
-    def add(self, outputs: NDArray[np.int8], alpha: float) -> None:
-        """Count in a round's weak classifier: its outputs in {-1, +1} and its weight."""
-        self.score += alpha * outputs
-        self.votes += outputs
-        self.mistakes += outputs != self.labels
-        self.total_alpha += alpha
-        self.n_rounds += 1
+"""Losses this close are equal; the lowest index wins."""
 
 
 @dataclass(frozen=True, eq=False)
-class Round:
-    """What a booster may know of a round when it judges weak classifiers.
+class Vote:
+    """What a booster makes of a weak classifier, whose leaves are numbered.
 
     Attributes
     ----------
-    weights : ndarray of shape (n,), dtype float64
-        Sample weights that the class-wise errors are sums of.
-    positive_mass, negative_mass : float
-        Their sums in each class: the largest class-wise errors possible.
-    state : BoostingState
-        The run so far.
+    outputs : ndarray of shape (n_leaves,), dtype float64
+        h in each leaf: -1 or +1, or a real value.
+    alpha : float
+        Its weight: alpha h is added to the score.
+    leaves : ndarray of shape (n_leaves,), dtype float64
+        What each leaf votes in the finished ensemble: alpha h, for all boosters but CSB.
+    helps : bool
+        Whether it has learnt anything. If not, it must not be added, and boosting has come to its end.
     """
 
-    weights: Floats
-    positive_mass: float
-    negative_mass: float
-    state: BoostingState
+    outputs: Floats
+    alpha: float
+    leaves: Floats
+    helps: bool
 
 
 class Booster(ABC):
@@ -139,8 +55,8 @@ class Booster(ABC):
     A booster sees a weak classifier h only through two numbers of a round: `errors_p`, the weight of
     the positives that h calls negative, and `errors_n`, the weight of the negatives that it calls positive.
     A round goes: `begin_round` gives the weights, a search measures weak classifiers with them, `choose` picks
-    one by its errors, `alpha` weighs it, `BoostingState.add` counts it in, and `leaves` says what
-    it votes in the ensemble. Boosters hold settings only; what changes during a run is in `BoostingState`.
+    the one of least `loss`, `weigh` says what it votes, and `BoostingState.add` counts it in.
+    Boosters hold settings only; what changes during a run is in `BoostingState`.
 
     Parameters
     ----------
@@ -153,9 +69,16 @@ class Booster(ABC):
     name: ClassVar[str]
     """The name in the registry, on the command line and in model files."""
 
+    loss_is_linear: ClassVar[bool] = True
+    """Whether `loss` is errors_p + errors_n. If not, it must be concave in the two, and grow with both."""
+
     def __init__(self, costs: Costs, n_rounds: int = 100) -> None:
         self.costs = costs
         self.n_rounds = n_rounds
+
+    def log_prior(self, state: BoostingState) -> Floats:
+        """Return the logarithm of the weights that the first round starts from, shape (n,)."""
+        return state.log_prior
 
     @abstractmethod
     def log_weights(self, state: BoostingState) -> Floats:
@@ -167,16 +90,31 @@ class Booster(ABC):
 
     def begin_round(self, state: BoostingState) -> Round:
         """Return the round's weights: D normalised to sum 1, times `selection_costs`."""
-        logs = self.log_weights(state)
-        weights = np.exp(logs - logs.max())
-        weights /= weights.sum()
-        positive = state.labels > 0
-        factor_p, factor_n = self.selection_costs()
-        weights *= np.where(positive, factor_p, factor_n)
-        return Round(weights, float(weights[positive].sum()), float(weights[~positive].sum()), state)
+        weights = normalised(self.log_weights(state))
+        return Round.of_weights(weights, state).scaled(*self.selection_costs())
 
-    def choose(self, errors_p: Floats, errors_n: Floats, now: Round) -> int:  # noqa: ARG002  others need the round
-        """Pick a weak classifier: here the lowest index whose weighted error is least.
+    def loss(self, errors_p: Floats, errors_n: Floats, now: Round) -> Floats:  # noqa: ARG002  others need the round
+        """Judge weak classifiers by their class-wise errors; the least loss is chosen.
+
+        Parameters
+        ----------
+        errors_p, errors_n : ndarray of shape (n_candidates,), dtype float64
+            Class-wise errors of each.
+        now : Round
+            The round they were measured in.
+
+        Returns
+        -------
+        ndarray of shape (n_candidates,), dtype float64
+            Here the weighted error.
+        """
+        return errors_p + errors_n
+
+    def choose(self, errors_p: Floats, errors_n: Floats, now: Round) -> int:
+        """Pick the weak classifier of least loss; of equally good ones, the lowest index.
+
+        A concave loss is least at a vertex of the lower left convex hull of the points (errors_p, errors_n), so
+        it is computed there only.
 
         Parameters
         ----------
@@ -190,8 +128,76 @@ class Booster(ABC):
         int
             Its index.
         """
-        errors = errors_p + errors_n
-        return int(np.flatnonzero(errors <= errors.min() + TIE_TOLERANCE)[0])
+        if self.loss_is_linear:
+            return first_of_least(self.loss(errors_p, errors_n, now))
+        among = near_lower_hull(errors_p, errors_n)
+        return int(among[first_of_least(self.loss(errors_p[among], errors_n[among], now))])
+
+    def slope(self, error_p: float, error_n: float, now: Round) -> tuple[float, float]:
+        """Return how fast the loss grows with each of the two errors.
+
+        Parameters
+        ----------
+        error_p, error_n : float
+            Where.
+        now : Round
+            The round they were measured in.
+
+        Returns
+        -------
+        tuple of float
+            Slopes, up to a common factor; by differences, for a loss that is not linear.
+        """
+        if self.loss_is_linear:
+            return 1.0, 1.0
+        steps = SLOPE_STEP * np.array([now.positive_mass, now.negative_mass])
+        points_p, points_n = (
+            error_p + np.array([0.0, steps[0], 0.0]),
+            error_n + np.array([0.0, 0.0, steps[1]]),
+        )
+        losses = self.loss(points_p, points_n, now)
+        slopes = np.maximum((losses[1:] - losses[0]) / steps, 0.0)
+        return (float(slopes[0]), float(slopes[1])) if slopes.all() else (1.0, 1.0)
+
+    def sieve(self, error_p: float, error_n: float, now: Round) -> Sieve:
+        """Return what a search computes for every feature to find the few that may win.
+
+        Parameters
+        ----------
+        error_p, error_n : float
+            Of a good weak classifier: a guess at the winner.
+        now : Round
+            The round they were measured in.
+
+        Returns
+        -------
+        Sieve
+            Here the tangent of the loss at the guess.
+        """
+        return Sieve(np.array([self.slope(error_p, error_n, now)]))
+
+    @abstractmethod
+    def weigh(self, masses_p: Floats, masses_n: Floats, sides: NDArray[np.int8], now: Round) -> Vote:
+        """Say what the chosen weak classifier votes.
+
+        Parameters
+        ----------
+        masses_p, masses_n : ndarray of shape (n_leaves,), dtype float64
+            Weight of the positives and of the negatives in each leaf.
+        sides : ndarray of shape (n_leaves,), dtype int8
+            -1 or +1: what each leaf says.
+        now : Round
+            The round they were measured in.
+
+        Returns
+        -------
+        Vote
+            Its weight and votes.
+        """
+
+
+class DiscreteBooster(Booster):
+    """A booster whose weak classifiers say -1 or +1 and get one weight, alpha."""
 
     @abstractmethod
     def alpha(self, error_p: float, error_n: float, now: Round) -> float:
@@ -214,6 +220,36 @@ class Booster(ABC):
         """Return the votes (where h = -1, where h = +1) of a weak classifier in the ensemble."""
         return -alpha, alpha
 
+    def weigh(self, masses_p: Floats, masses_n: Floats, sides: NDArray[np.int8], now: Round) -> Vote:
+        """Weigh the weak classifier by its class-wise errors."""
+        alpha = self.alpha(float(masses_p[sides < 0].sum()), float(masses_n[sides > 0].sum()), now)
+        low, high = self.leaves(alpha)
+        return Vote(sides.astype(np.float64), alpha, np.where(sides > 0, high, low), alpha > MIN_ALPHA)
+
+
+def normalised(logs: Floats) -> Floats:
+    """Return weights that sum to 1 from their logarithms; nothing overflows.
+
+    Examples
+    --------
+    >>> normalised(np.array([-5000.0, -5000.0])).tolist()
+    [0.5, 0.5]
+    """
+    weights: Floats = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    return weights
+
+
+def first_of_least(losses: Floats) -> int:
+    """Return the lowest index whose loss is within `TIE_TOLERANCE` of the least.
+
+    Examples
+    --------
+    >>> first_of_least(np.array([0.3, 0.2, 0.2 - 1e-15]))
+    1
+    """
+    return int(np.flatnonzero(losses <= losses.min() + TIE_TOLERANCE)[0])
+
 
 def half_log_odds(error: float) -> float:
     """Return 1/2 log((1 - error) / error), the error clipped by `ERROR_FLOOR`.
@@ -223,5 +259,16 @@ def half_log_odds(error: float) -> float:
     >>> half_log_odds(0.5), round(half_log_odds(0.0), 3)
     (0.0, 13.816)
     """
-    clipped = min(max(error, ERROR_FLOOR), 1 - ERROR_FLOOR)
-    return 0.5 * float(np.log((1 - clipped) / clipped))
+    error = clipped(error)
+    return 0.5 * float(np.log((1 - error) / error))
+
+
+def clipped(error: float) -> float:
+    """Return a weighted error in [`ERROR_FLOOR`, 1 - `ERROR_FLOOR`].
+
+    Examples
+    --------
+    >>> clipped(0.0), clipped(0.3)
+    (1e-12, 0.3)
+    """
+    return min(max(error, ERROR_FLOOR), 1 - ERROR_FLOOR)

@@ -7,24 +7,16 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from vjcascade.boosters.adaboost import AdaBoost
-from vjcascade.boosters.base import BoostingState, Costs, Floats
+from vjcascade.boosters.base import Booster
+from vjcascade.boosters.costs import Costs
+from vjcascade.boosters.state import BoostingState, Floats
 from vjcascade.errors import SettingsError
 
 Prior = Literal["class", "sample"]
 
 
-class CostGeneralizedAdaBoost(AdaBoost):
-    r"""AdaBoost from initial weights that carry the costs; nothing else changes.
-
-    .. math:: D_1(i) = \frac{C_P}{C_P + C_N}\frac1m \;(y_i = 1), \qquad
-              D_1(i) = \frac{C_N}{C_P + C_N}\frac1{n - m} \;(y_i = -1), \qquad D_t \propto D_1 e^{-y f}
-
-    With `prior="class"` (above) each class weighs its cost, whatever its size: equal costs are AdaBoost only
-    where the classes are of equal size. With `prior="sample"` each sample weighs its cost, D_1 ~ C_y: equal
-    costs are AdaBoost on any sample. Training keeps the bound
-    :math:`\sum_i D_1 e^{-y f} = \prod_t Z_t \ge \gamma E_P + (1 - \gamma) E_N` with
-    :math:`\gamma = C_P / (C_P + C_N)`. Scale invariant; any ratio works: at high ratios the first round may
-    choose the classifier that calls everything positive, with :math:`\alpha = \frac12 \log (C_P / C_N)`.
+class CostGeneralized(Booster):
+    """What makes a booster cost-generalized: initial weights that carry the costs.
 
     Parameters
     ----------
@@ -33,18 +25,63 @@ class CostGeneralizedAdaBoost(AdaBoost):
     n_rounds : int
         Not used.
     prior : {"class", "sample"}
-        What the costs multiply. The paper uses both.
+        What the costs multiply: the weight of a class, or of each sample.
+    """
+
+    def __init__(self, costs: Costs, n_rounds: int = 100, *, prior: Prior = "class") -> None:
+        super().__init__(costs, n_rounds)
+        self.prior = checked_option("prior", prior, get_args(Prior))
+
+    def log_prior(self, state: BoostingState) -> Floats:
+        """Return the given weights times the costs, of each class or of each sample."""
+        given = state.log_prior if self.prior == "sample" else balanced(state)
+        return given + np.log(self.costs.of(state.labels))
+
+
+class CostGeneralizedAdaBoost(CostGeneralized, AdaBoost):
+    r"""AdaBoost from initial weights that carry the costs; nothing else changes.
+
+    .. math:: D_1(i) = \frac{C_P}{C_P + C_N} D_+(i) \;(y_i = 1), \qquad
+              D_1(i) = \frac{C_N}{C_P + C_N} D_-(i) \;(y_i = -1), \qquad D_t \propto D_1 e^{-y f}
+
+    With `prior="class"` (above) D+ and D- each sum to 1, so each class weighs its cost, whatever its size. With
+    `prior="sample"` each sample weighs its cost, D_1 ~ C_y, which is the paper's statistical loss. The paper
+    uses both. Training keeps the bound
+    :math:`\sum_i D_1 e^{-y f} = \prod_t Z_t \ge \gamma E_P + (1 - \gamma) E_N` with
+    :math:`\gamma = C_P / (C_P + C_N)`. The cost is a fixed offset in a growing f: once the training samples are
+    told apart, new rounds add to the margin of both classes alike, and the ratio of the two class errors on new
+    samples goes to 1.
+
+    Mended
+        The bound's sum over the negatives begins at m + 1, not m.
+    Reduces to AdaBoost
+        `prior="sample"` at any equal costs; `prior="class"` at equal costs of classes of equal weight.
+    Costs
+        Any, on any scale.
+    Degenerate
+        At high ratios the first round may choose the classifier that calls everything positive, with
+        :math:`\alpha = \frac12 \log (C_P / C_N)`; its error is then 1/2 and it is not chosen again. Else as AdaBoost.
+
+    Parameters
+    ----------
+    costs : Costs
+        Misclassification costs.
+    n_rounds : int
+        Not used.
+    prior : {"class", "sample"}
+        What the costs multiply.
 
     References
     ----------
     .. [1] Landesa-Vazquez & Alba-Castro, "Shedding light on the asymmetric learning capability of AdaBoost",
            Pattern Recognition Letters 33(3), 2012. :doi:`10.1016/j.patrec.2011.10.022`
-    .. [2] The same, "Revisiting AdaBoost for cost-sensitive classification. Part I", :arxiv:`1507.04125`.
+    .. [2] The same, "Revisiting AdaBoost for cost-sensitive classification. Part I", :arxiv:`1507.04125`,
+           listing Cost-Generalized AdaBoost and eq. cgb_bound.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from vjcascade.boosters.base import BoostingState, Costs
+    >>> from vjcascade.boosters import BoostingState, Costs
     >>> booster = CostGeneralizedAdaBoost(Costs(3, 1))
     >>> state = BoostingState.start(np.array([1, -1, -1], np.int8))
     >>> booster.begin_round(state).weights.round(3).tolist()
@@ -53,16 +90,37 @@ class CostGeneralizedAdaBoost(AdaBoost):
 
     name: ClassVar[str] = "cost-generalized"
 
-    def __init__(self, costs: Costs, n_rounds: int = 100, *, prior: Prior = "class") -> None:
-        super().__init__(costs, n_rounds)
-        if prior not in get_args(Prior):
-            raise SettingsError(f"prior {prior!r} is not one of {', '.join(get_args(Prior))}")
-        self.prior = prior
 
-    def log_weights(self, state: BoostingState) -> Floats:
-        """Return log D_1 - y f."""
-        initial = np.log(self.costs.of(state.labels))
-        if self.prior == "class":
-            n_positive = np.count_nonzero(state.labels > 0)
-            initial -= np.log(np.where(state.labels > 0, n_positive, len(state.labels) - n_positive))
-        return initial + super().log_weights(state)
+def balanced(state: BoostingState) -> Floats:
+    """Return the logarithm of the given weights, scaled so that each class sums to 1, shape (n,)."""
+    positive, weights = state.labels > 0, np.exp(state.log_prior)
+    totals = np.where(positive, weights[positive].sum(), weights[~positive].sum())
+    logs: Floats = state.log_prior - np.log(totals)
+    return logs
+
+
+def checked_option(name: str, value: str, choices: tuple[str, ...]) -> str:
+    """Return a booster's option as it is, if it is one of its choices.
+
+    Parameters
+    ----------
+    name : str
+        Of the option.
+    value : str
+        What was given.
+    choices : tuple of str
+        What may be given.
+
+    Returns
+    -------
+    str
+        The value.
+
+    Raises
+    ------
+    SettingsError
+        If it is not one of the choices.
+    """
+    if value not in choices:
+        raise SettingsError(f"{name} {value!r} is not one of {', '.join(choices)}")
+    return value

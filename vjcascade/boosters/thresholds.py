@@ -5,10 +5,25 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from vjcascade.boosters.base import Costs, Floats
+from vjcascade.boosters.costs import Costs
+from vjcascade.boosters.state import Floats
 from vjcascade.errors import SettingsError
+
+
+def probability_threshold(costs: Costs) -> float:
+    """Return C_N / (C_P + C_N), Bayes' threshold on the probability of a positive.
+
+    The prior is in that probability already. Nikolaou et al.'s z has it as well, but z weighs error rates
+    (`vjcascade.evaluation.costs.skew`): as a threshold it would count the prior twice.
+
+    Examples
+    --------
+    >>> round(probability_threshold(Costs(4, 1)), 3)
+    0.2
+    """
+    return 1 / (1 + costs.ratio)
 
 
 def theory_threshold(costs: Costs) -> float:
@@ -21,10 +36,87 @@ def theory_threshold(costs: Costs) -> float:
     >>> round(theory_threshold(Costs(4, 1)), 4)
     -0.6931
     """
-    return 0.5 * math.log(costs.negative / costs.positive)
+    return -0.5 * math.log(costs.ratio)
 
 
-def minimum_cost_threshold(scores: Floats, labels: NDArray[np.int8], costs: Costs) -> tuple[float, float]:
+def mean_vote(scores: ArrayLike, total_alpha: float) -> Floats:
+    """Return the share of the votes for positive: the score in [0, 1] of Nikolaou et al.
+
+    Parameters
+    ----------
+    scores : array_like
+        f, sums of alpha h with h in {-1, +1} and all alpha > 0.
+    total_alpha : float
+        The sum of alpha, > 0.
+
+    Returns
+    -------
+    ndarray of float64
+        (f / total_alpha + 1) / 2, shape as `scores`.
+
+    Raises
+    ------
+    SettingsError
+        If `total_alpha` is not above zero: there are no votes.
+
+    Examples
+    --------
+    >>> mean_vote([-2.0, 1.0, 2.0], 2.0).tolist()
+    [0.0, 0.75, 1.0]
+    """
+    share: Floats = (np.asarray(scores, np.float64) / _checked_total(total_alpha) + 1) / 2
+    return share
+
+
+def adamec_threshold(total_alpha: float, costs: Costs) -> float:
+    """Return S (C_N - C_P) / (C_N + C_P), the threshold of AdaMEC on AdaBoost's score.
+
+    AdaMEC calls a sample positive if its `mean_vote`, taken for a probability, is above `probability_threshold`.
+    That is the same as CSB's cost vote on AdaBoost's ensemble. The mean vote is no probability, though:
+    `vjcascade.boosters.calibration` makes one of it.
+
+    Parameters
+    ----------
+    total_alpha : float
+        S, the sum of all alpha, > 0.
+    costs : Costs
+        Misclassification costs.
+
+    Returns
+    -------
+    float
+        In (-S, S).
+
+    Raises
+    ------
+    SettingsError
+        If `total_alpha` is not above zero: there are no votes.
+
+    References
+    ----------
+    .. [1] Ting & Zheng, "Boosting trees for cost-sensitive classifications", ECML 1998.
+    .. [2] Nikolaou, Edakunni, Kull, Flach & Brown, "Cost-sensitive boosting algorithms: do we really need them?",
+           Machine Learning 104, 2016. :doi:`10.1007/s10994-016-5572-x`
+
+    Examples
+    --------
+    >>> round(adamec_threshold(10.0, Costs(4, 1)), 3)
+    -6.0
+    """
+    return _checked_total(total_alpha) * (1 - costs.ratio) / (1 + costs.ratio)
+
+
+def _checked_total(total_alpha: float) -> float:
+    if not 0 < total_alpha < math.inf:
+        raise SettingsError(
+            f"total_alpha {total_alpha} is not above zero: an ensemble without votes has no mean vote"
+        )
+    return total_alpha
+
+
+def minimum_cost_threshold(
+    scores: Floats, labels: NDArray[np.int8], costs: Costs, sample_weight: ArrayLike | None = None
+) -> tuple[float, float]:
     """Find the threshold with the least C_P misses + C_N false alarms.
 
     Parameters
@@ -35,6 +127,8 @@ def minimum_cost_threshold(scores: Floats, labels: NDArray[np.int8], costs: Cost
         +1 or -1.
     costs : Costs
         Misclassification costs.
+    sample_weight : array_like of shape (n,), optional
+        How many samples each stands for; 1 if not given.
 
     Returns
     -------
@@ -50,14 +144,23 @@ def minimum_cost_threshold(scores: Floats, labels: NDArray[np.int8], costs: Cost
     >>> minimum_cost_threshold(np.array([0.0, 1.0, 2.0]), np.array([-1, 1, 1], np.int8), Costs())
     (0.5, 0.0)
     """
+    weights = np.ones(len(scores)) if sample_weight is None else np.asarray(sample_weight, np.float64)
     distinct = np.unique(scores)
-    cuts = np.concatenate([[-np.inf], (distinct[:-1] + distinct[1:]) / 2, [np.inf]])
-    positives, negatives = np.sort(scores[labels > 0]), np.sort(scores[labels < 0])
-    misses = np.searchsorted(positives, cuts, side="left")
-    false_alarms = len(negatives) - np.searchsorted(negatives, cuts, side="left")
-    total = costs.positive * misses + costs.negative * false_alarms
+    lower, upper = distinct[:-1], distinct[1:]
+    between = np.maximum(lower / 2 + upper / 2, np.nextafter(lower, np.inf))  # above `lower`, however near
+    cuts = np.concatenate([[-np.inf], between, [np.inf]])
+    misses, rejected = (_weight_below(cuts, scores[side], weights[side]) for side in (labels > 0, labels < 0))
+    total = costs.positive * misses + costs.negative * (rejected[-1] - rejected)
     best = int(np.argmin(total))
     return float(cuts[best]), float(total[best])
+
+
+def _weight_below(cuts: Floats, scores: Floats, weights: Floats) -> Floats:
+    """Return the weight of the scores below each cut."""
+    order = np.argsort(scores)
+    sums = np.concatenate([[0.0], np.cumsum(weights[order])])
+    below: Floats = sums[np.searchsorted(scores[order], cuts, side="left")]
+    return below
 
 
 def hit_rate_threshold(positive_scores: Floats, hit_rate: float) -> float:

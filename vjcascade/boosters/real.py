@@ -1,0 +1,178 @@
+"""Real AdaBoost, plain, cost-generalized and cost-sensitive."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+
+from vjcascade.boosters.confidence import ConfidenceBooster, gini, log_odds
+from vjcascade.boosters.cost_generalized import CostGeneralized, Prior, checked_option
+from vjcascade.boosters.costs import Costs
+from vjcascade.boosters.sieve import Sieve
+from vjcascade.boosters.state import BoostingState, Floats, Round
+
+Criterion = Literal["gini", "exponential"]
+
+
+class RealAdaBoost(ConfidenceBooster):
+    r"""AdaBoost with a confidence for each leaf (OpenCV's RAB).
+
+    .. math:: D_t \propto D_1 e^{-y f}, \qquad h = \tfrac12 \log (P / N) \text{ in a leaf of weights } P, N
+
+    Leaves are cut by the Gini impurity, as OpenCV does (`criterion="gini"`), or by what is left of the
+    exponential loss, :math:`2 \sqrt{P N}` (`criterion="exponential"`, Schapire and Singer). Costs do not count.
+
+    Mended
+        Nothing.
+    Reduces to AdaBoost
+        No; the loss is the same, the leaves have free values.
+    Costs
+        Any; not used.
+    Degenerate
+        Shares of a leaf are clipped to 1e-5, so a pure leaf answers 5.76, and keeps e^-5.76 of its loss.
+
+    Parameters
+    ----------
+    costs : Costs
+        Not used.
+    n_rounds : int
+        Not used.
+    criterion : {"gini", "exponential"}
+        How leaves are cut.
+
+    References
+    ----------
+    .. [1] Schapire & Singer, "Improved boosting algorithms using confidence-rated predictions", Machine Learning
+           37(3), 1999. :doi:`10.1023/A:1007614523901`
+    .. [2] Friedman, Hastie & Tibshirani, "Additive logistic regression", Annals of Statistics 28(2), 2000.
+           :doi:`10.1214/aos/1016218223`
+
+    Examples
+    --------
+    >>> RealAdaBoost(Costs()).leaf_values(np.array([0.3, 0.1]), np.array([0.1, 0.3])).round(4).tolist()
+    [0.5493, -0.5493]
+    """
+
+    name: ClassVar[str] = "real"
+
+    def __init__(self, costs: Costs, n_rounds: int = 100, *, criterion: Criterion = "gini") -> None:
+        super().__init__(costs, n_rounds)
+        self.criterion = checked_option("criterion", criterion, get_args(Criterion))
+        self.splits_by_gini = self.criterion == "gini"
+
+    def log_weights(self, state: BoostingState) -> Floats:
+        """Return log D_1 - y f."""
+        return self.log_prior(state) - state.labels * state.score
+
+    def impurity(self, masses_p: Floats, masses_n: Floats) -> Floats:
+        """Return the Gini impurity, or the exponential loss after the leaf's value."""
+        if self.criterion == "gini":
+            return gini(masses_p, masses_n)
+        values = self.leaf_values(masses_p, masses_n)
+        return masses_p * np.exp(-values) + masses_n * np.exp(values)
+
+    def leaf_values(self, masses_p: Floats, masses_n: Floats) -> Floats:
+        """Return half the log odds."""
+        return log_odds(masses_p, masses_n) / 2
+
+
+class CostGeneralizedRealAdaBoost(CostGeneralized, RealAdaBoost):
+    """Real AdaBoost from initial weights that carry the costs, as in Cost-Generalized AdaBoost.
+
+    Parameters
+    ----------
+    costs : Costs
+        Misclassification costs.
+    n_rounds : int
+        Not used.
+    prior : {"class", "sample"}
+        What the costs multiply.
+    criterion : {"gini", "exponential"}
+        How leaves are cut.
+
+    References
+    ----------
+    .. [1] Landesa-Vazquez & Alba-Castro, "Revisiting AdaBoost for cost-sensitive classification. Part I",
+           :arxiv:`1507.04125`, appendix "Cost-sensitive boosting extensions and weight initialization".
+
+    Examples
+    --------
+    >>> CostGeneralizedRealAdaBoost(Costs(4, 1), prior="sample").prior
+    'sample'
+    """
+
+    name: ClassVar[str] = "cost-generalized-real"
+
+    def __init__(
+        self,
+        costs: Costs,
+        n_rounds: int = 100,
+        *,
+        prior: Prior = "class",
+        criterion: Criterion = "gini",
+    ) -> None:
+        RealAdaBoost.__init__(self, costs, n_rounds, criterion=criterion)
+        self.prior = checked_option("prior", prior, get_args(Prior))
+
+
+class CostSensitiveRealBoost(ConfidenceBooster):
+    r"""Real-valued leaves that minimise Cost-Sensitive AdaBoost's loss.
+
+    .. math:: D_t \propto D_1 e^{-C_y y f}, \qquad h = \frac{1}{C_P + C_N} \log \frac{C_P P}{C_N N}
+
+    which leaves :math:`P e^{-C_P h} + N e^{C_N h}` of a leaf's loss, in proportion to
+    :math:`P^{C_N / (C_P + C_N)} N^{C_P / (C_P + C_N)}`; leaves are cut so that the sum of these is least.
+
+    Mended
+        Nothing.
+    Reduces to AdaBoost
+        At equal costs it is Real AdaBoost with `criterion="exponential"`, f divided by the cost.
+    Costs
+        Any. Their scale only divides f.
+    Degenerate
+        C_P P and C_N N, as shares of their sum, are clipped to 1e-5. Mistakes of the costly class weigh most while f is
+        wrong, least once it is right (asymmetry swapping, as in Cost-Sensitive AdaBoost). At 1000:1 a leaf without
+        positives still keeps 99 % of its loss, since a false alarm costs so little.
+
+    Parameters
+    ----------
+    costs : Costs
+        Misclassification costs.
+    n_rounds : int
+        Not used.
+
+    References
+    ----------
+    .. [1] Masnadi-Shirazi & Vasconcelos, "Cost-sensitive boosting", IEEE PAMI 33(2), 2011.
+           :doi:`10.1109/TPAMI.2010.71`
+
+    Examples
+    --------
+    >>> CostSensitiveRealBoost(Costs(2, 1)).leaf_values(np.array([0.2]), np.array([0.2])).round(4).tolist()
+    [0.231]
+    """
+
+    name: ClassVar[str] = "cost-sensitive-real"
+
+    def log_weights(self, state: BoostingState) -> Floats:
+        """Return log D_1 - C_y y f."""
+        return self.log_prior(state) - self.costs.of(state.labels) * state.labels * state.score
+
+    def sieve(self, error_p: float, error_n: float, now: Round) -> Sieve:  # noqa: ARG002
+        """Return the Gini impurity of classes that weigh their squared costs, which ranks nearly as the loss does."""
+        masses = np.array([[now.positive_mass, now.negative_mass]])
+        return Sieve(np.array([[self.costs.positive, self.costs.negative]]) ** 2 / masses, by_impurity=True)
+
+    def impurity(self, masses_p: Floats, masses_n: Floats) -> Floats:
+        """Return P e^{-C_P h} + N e^{C_N h} with the leaf's value h."""
+        values = self.leaf_values(masses_p, masses_n)
+        return masses_p * np.exp(-self.costs.positive * values) + masses_n * np.exp(
+            self.costs.negative * values
+        )
+
+    def leaf_values(self, masses_p: Floats, masses_n: Floats) -> Floats:
+        """Return log(C_P P / C_N N)/(C_P + C_N); 0 in empty leaves."""
+        costs = self.costs
+        odds = log_odds(costs.positive * masses_p, costs.negative * masses_n)
+        return odds / (costs.positive + costs.negative)

@@ -1,0 +1,207 @@
+"""What a search computes over a whole pool, to find the few weak classifiers whose loss is worth computing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.boosters.costs import Costs
+from vjcascade.boosters.state import Round
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sieve:
+    """Lines (a, b): for each, a search finds every feature's least a errors_p + b errors_n.
+
+    Where a feature's errors lie is known from its values on a few lines: the least a errors_p + errors_n is a concave
+    function of a, so between two lines it is no less than their mean, and nothing else is needed for a bound.
+
+    Attributes
+    ----------
+    lines : ndarray of shape (n_lines, 2), dtype float64
+        Coefficients, >= 0; one, or with bounds, four: they cost a tenth of AdaBoost's round.
+    bounds : callable or None
+        Takes the values of the lines, shape (n_lines, n_features), and returns two arrays of shape (n_features,)
+        that a feature's least loss cannot fall below or lie above. Without it, the value of the
+        first line is a guide only: the loss is computed for the features where it is least.
+    by_impurity : bool
+        Be guided by the Gini impurity of positives weighing a times, negatives b times as much, instead of
+        by the line's value.
+
+    Examples
+    --------
+    >>> Sieve(np.array([[1.0, 1.0]])).bounds is None
+    True
+    """
+
+    lines: Floats
+    bounds: Callable[[Floats], tuple[Floats, Floats]] | None = None
+    by_impurity: bool = False
+
+
+WHOLE = 0xFFFFFFFF
+"""What the weights of either class are scaled to sum to, at most, where a search adds up whole numbers."""
+
+LINE_STEPS = np.array([0.0, 0.7, 1.0, 1.6])
+"""Steps whose slopes are taken as lines, as multiples of a guess at the winner's."""
+
+STEP_COUNTS = 8, 32, 128, 512
+"""Steps at which losses are bounded: few for all features, more for those that are left."""
+
+N_LEFT = 32
+"""What cannot be among so many best is held off; no more steps are taken once so few are left."""
+
+
+def least_loss_sieve(guess: float, costs: Costs, now: Round) -> Sieve:
+    """Return the sieve for the least two-exponential loss, over all steps alpha.
+
+    At a step, the loss is 2 sinh(C_P alpha) e_P + 2 sinh(C_N alpha) e_N and what it would be without errors. Between
+    two steps it is no lower than the lesser of theirs, divided by cosh(C delta/2) with the larger cost C, since its
+    second derivative in alpha is at most C^2 times the loss.
+
+    Parameters
+    ----------
+    guess : float
+        A step near the winner's.
+    costs : Costs
+        Misclassification costs.
+    now : Round
+        The round.
+
+    Returns
+    -------
+    Sieve
+        Lines around the guess, with bounds.
+    """
+    factors = np.array([costs.positive, costs.negative])
+    slopes = guess * LINE_STEPS
+    lines = _unit(np.concatenate([[factors], np.sinh(np.outer(slopes[1:], factors))]))
+
+    def losses(values: Floats, steps: Floats) -> Floats:
+        """Return lower bounds of the least loss, shape (n_features,)."""
+        exponents = np.outer(guess * steps, factors)
+        at_zero = np.exp(-exponents) @ [now.positive_mass, now.negative_mass]
+        gaps = np.diff(steps, append=steps[-1]) * guess
+        slack = np.cosh(factors.max() * np.maximum(gaps, np.roll(gaps, 1)) / 2)
+        bounds = (_between_lines(lines, 2 * np.sinh(exponents)) @ values + at_zero[:, None]) / slack[:, None]
+        falling = bounds[-1] < bounds[-2]  # convex from there on: it may fall on
+        return np.where(falling, 0.0, bounds.min(axis=0))
+
+    def bounds(values: Floats) -> tuple[Floats, Floats]:
+        exponents = np.outer(slopes[1:], factors)
+        at_zero = np.exp(-exponents) @ [now.positive_mass, now.negative_mass]
+        scales = 2 * np.sinh(exponents).sum(axis=1)
+        highest = (values[1:] + rounding(now)) * scales[:, None] + at_zero[:, None]
+        upper = np.minimum(highest.min(axis=0), 1.0)
+        return _lower_bounds(values, upper, losses), upper
+
+    return Sieve(lines, bounds)
+
+
+def greatest_step_sieve(guess: float, costs: Costs, now: Round) -> Sieve:
+    """Return the sieve for the greatest best step, whose negative is the loss.
+
+    The best step is greater than alpha if the loss still falls there: if 2 C_P cosh(C_P alpha) e_P +
+    2 C_N cosh(C_N alpha) e_N is below a threshold.
+
+    Parameters
+    ----------
+    guess : float
+        A step near the winner's.
+    costs : Costs
+        Misclassification costs.
+    now : Round
+        The round.
+
+    Returns
+    -------
+    Sieve
+        Lines around the guess, with bounds.
+    """
+    factors = np.array([costs.positive, costs.negative])
+
+    def slopes_and_thresholds(steps: Floats) -> tuple[Floats, Floats]:
+        exponents = np.outer(steps, factors)
+        thresholds = (factors * np.exp(-exponents)) @ [now.positive_mass, now.negative_mass]
+        return 2 * factors * np.cosh(exponents), thresholds
+
+    slopes, passed_below = slopes_and_thresholds(guess * LINE_STEPS)
+    lines, scales = _unit(slopes), slopes.sum(axis=1)
+
+    def losses(values: Floats, steps: Floats) -> Floats:
+        """Return lower bounds of minus the best step, shape (n_features,)."""
+        wanted, thresholds = slopes_and_thresholds(guess * steps)
+        passed = _between_lines(lines, wanted) @ values < thresholds[:, None]
+        behind = np.where(passed.any(axis=0), len(steps) - np.argmax(passed[::-1], axis=0), 0)
+        bounds: Floats = -np.append(guess * steps, np.inf)[behind]
+        return bounds
+
+    def bounds(values: Floats) -> tuple[Floats, Floats]:
+        highest = (values + rounding(now)) * scales[:, None]
+        n_passed = np.count_nonzero(highest < passed_below[:, None], axis=0)
+        upper: Floats = -guess * np.append(0.0, LINE_STEPS)[n_passed]
+        return _lower_bounds(values, upper, losses), upper
+
+    return Sieve(lines, bounds)
+
+
+def rounding(now: Round) -> float:
+    """Return how much too low a search may find the values of lines: weights are rounded down to 32 bits.
+
+    Examples
+    --------
+    >>> from vjcascade.boosters.state import BoostingState
+    >>> now = Round.of_weights(np.array([0.5, 0.5]), BoostingState.start(np.array([1, -1], np.int8)))
+    >>> rounding(now) < 1e-9
+    True
+    """
+    return len(now.positive_part) * max(now.positive_mass, now.negative_mass) / WHOLE
+
+
+def _unit(lines: Floats) -> Floats:
+    """Return lines whose two coefficients sum to 1."""
+    unit: Floats = lines / lines.sum(axis=1, keepdims=True)
+    return unit
+
+
+def _between_lines(lines: Floats, wanted: Floats) -> Floats:
+    """Return weights that bound wanted lines from below by values of the given ones, shape (n_wanted, n_lines).
+
+    Each wanted line is a sum, with weights >= 0, of its two neighbours among the lines and the axes.
+    """
+    order = np.argsort(lines[:, 0])
+    known = np.concatenate([[[0.0, 1.0]], lines[order], [[1.0, 0.0]]])
+    ratios = wanted[:, 0] / np.maximum(wanted.sum(axis=1), 1e-300)
+    place = np.clip(np.searchsorted(known[:, 0], ratios, side="right"), 1, len(known) - 1)
+    weights = np.zeros((len(known), len(wanted)))
+    for i, (after, line) in enumerate(zip(place, wanted, strict=True)):
+        if known[after, 0] > known[after - 1, 0]:
+            weights[[after - 1, after], i] = np.linalg.solve(known[[after - 1, after]].T, line)
+        else:
+            weights[after, i] = line.sum()
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    return np.maximum(weights[1:-1][back], 0.0).T
+
+
+def _lower_bounds(values: Floats, upper: Floats, losses: Callable[[Floats, Floats], Floats]) -> Floats:
+    """Return lower bounds, the finer the nearer a feature is to being among the best."""
+    lower = np.full(len(upper), -np.inf)
+    among = np.arange(len(upper))
+    bar = np.partition(upper, min(N_LEFT, len(upper)) - 1)[min(N_LEFT, len(upper)) - 1]
+    for count in STEP_COUNTS:
+        steps = np.concatenate(
+            [np.linspace(0, 0.6, count // 4, endpoint=False), np.linspace(0.6, 1.6, count // 2)]
+        )
+        lower[among] = losses(
+            values[:, among], np.concatenate([steps, np.linspace(1.6, 3, count // 4 + 1)[1:]])
+        )
+        among = among[lower[among] <= bar]
+        if len(among) <= N_LEFT:
+            break
+    return lower

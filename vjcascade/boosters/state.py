@@ -1,0 +1,205 @@
+"""What a boosting run knows: its state, and one round of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.errors import SettingsError
+
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class BoostingState:
+    """What a run has done so far; the sample weights of every booster are a closed form of it.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,), dtype int8
+        +1 for positives, -1 for negatives.
+    log_prior : ndarray of shape (n,), dtype float64
+        Logarithm of the sample weights that the run was given, which sum to 1; uniform if none were given.
+    score : ndarray of shape (n,), dtype float64
+        f, the sum of alpha h so far.
+    votes : ndarray of shape (n,), dtype int64
+        The sum of the signs of h so far.
+    mistakes : ndarray of shape (n,), dtype int64
+        Rounds in which the sample was classified wrongly.
+    total_alpha : float
+        The sum of alpha so far.
+    n_rounds : int
+        Rounds done.
+    """
+
+    labels: NDArray[np.int8]
+    log_prior: Floats
+    score: Floats
+    votes: NDArray[np.int64]
+    mistakes: NDArray[np.int64]
+    total_alpha: float = 0.0
+    n_rounds: int = 0
+
+    @classmethod
+    def start(cls, labels: NDArray[np.int8], sample_weight: Floats | None = None) -> BoostingState:
+        """Return the state before the first round.
+
+        Parameters
+        ----------
+        labels : ndarray of shape (n,), dtype int8
+            +1 or -1.
+        sample_weight : ndarray of shape (n,), optional
+            How much each sample counts, on any scale; equally if not given.
+
+        Returns
+        -------
+        BoostingState
+            With no round done.
+
+        Raises
+        ------
+        SettingsError
+            If a class has no sample or no weight, or a weight is not a finite number, at least 0.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> state = BoostingState.start(np.array([1, -1], np.int8), np.array([3.0, 1.0]))
+        >>> np.exp(state.log_prior).round(3).tolist()
+        [0.75, 0.25]
+        """
+        n = len(labels)
+        n_positive = np.count_nonzero(labels > 0)
+        if not 0 < n_positive < n:
+            raise SettingsError(
+                f"boosting needs samples of both classes: there are {n_positive} positives and "
+                f"{n - n_positive} negatives"
+            )
+        weights = np.ones(n) if sample_weight is None else _checked_weights(sample_weight, labels)
+        with np.errstate(divide="ignore"):  # a weight of 0 is a sample that does not count
+            log_prior = np.log(weights / weights.sum())
+        return cls(labels, log_prior, np.zeros(n), np.zeros(n, np.int64), np.zeros(n, np.int64))
+
+    def add(self, outputs: NDArray[np.int8] | Floats, alpha: float) -> None:
+        """Count in a round's weak classifier: its outputs, in {-1, +1} or real, and its weight."""
+        signs = np.where(outputs < 0, -1, 1)
+        self.score += alpha * outputs
+        self.votes += signs
+        self.mistakes += signs != self.labels
+        self.total_alpha += alpha
+        self.n_rounds += 1
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What a booster and a search may know of a round when they judge weak classifiers.
+
+    Each sample's weight is split into a part that counts as positive and one that counts as negative. For
+    all boosters but LogitBoost one of the two is 0.
+
+    Attributes
+    ----------
+    positive_part, negative_part : ndarray of shape (n,), dtype float64
+        Weights that the class-wise errors are sums of.
+    state : BoostingState
+        The run so far.
+    positive_mass, negative_mass : float
+        Sums of the two parts: the largest class-wise errors possible.
+    """
+
+    positive_part: Floats
+    negative_part: Floats
+    state: BoostingState
+    positive_mass: float
+    negative_mass: float
+
+    @classmethod
+    def of_parts(cls, positive_part: Floats, negative_part: Floats, state: BoostingState) -> Self:
+        """Return a round of weights that are split already.
+
+        Parameters
+        ----------
+        positive_part, negative_part : ndarray of shape (n,), dtype float64
+            What of each sample's weight counts as positive and as negative.
+        state : BoostingState
+            The run so far.
+
+        Returns
+        -------
+        Round
+            With the sums of both.
+        """
+        masses = float(positive_part.sum()), float(negative_part.sum())
+        return cls(positive_part, negative_part, state, *masses)
+
+    @classmethod
+    def of_weights(cls, weights: Floats, state: BoostingState) -> Self:
+        """Return a round in which each sample counts as what it is labelled."""
+        positive = state.labels > 0
+        parts = np.where(positive, weights, 0.0), np.where(positive, 0.0, weights)
+        masses = float(weights[positive].sum()), float(weights[~positive].sum())
+        return cls(*parts, state, *masses)
+
+    @property
+    def weights(self) -> Floats:
+        """Sample weights, shape (n,)."""
+        return self.positive_part + self.negative_part
+
+    @property
+    def is_soft(self) -> bool:
+        """Whether some sample counts as both."""
+        return bool(np.any((self.positive_part > 0) & (self.negative_part > 0)))
+
+    def masses_of(self, groups: NDArray[np.integer], n_groups: int) -> tuple[Floats, Floats]:
+        """Return the sums of the two parts in each group of samples.
+
+        Parameters
+        ----------
+        groups : ndarray of shape (n,), dtype integer
+            The group of each sample, from 0.
+        n_groups : int
+            Groups.
+
+        Returns
+        -------
+        positive_masses, negative_masses : ndarray of shape (n_groups,), dtype float64
+            Weights of positives and of negatives.
+        """
+        masses_p: Floats = np.bincount(groups, self.positive_part, n_groups).astype(np.float64)
+        masses_n: Floats = np.bincount(groups, self.negative_part, n_groups).astype(np.float64)
+        return masses_p, masses_n
+
+    def within(self, mask: NDArray[np.bool_]) -> Round:
+        """Return the round as a node of a tree sees it: samples outside `mask` weigh nothing."""
+        return Round.of_parts(self.positive_part * mask, self.negative_part * mask, self.state)
+
+    def scaled(self, factor_p: float, factor_n: float) -> Round:
+        """Return the round with its two parts multiplied."""
+        return replace(
+            self,
+            positive_part=self.positive_part * factor_p,
+            negative_part=self.negative_part * factor_n,
+            positive_mass=self.positive_mass * factor_p,
+            negative_mass=self.negative_mass * factor_n,
+        )
+
+
+def _checked_weights(sample_weight: Floats, labels: NDArray[np.int8]) -> Floats:
+    weights: Floats = np.asarray(sample_weight, np.float64)
+    if weights.shape != labels.shape:
+        raise SettingsError(f"{weights.size} sample weights do not fit {len(labels)} samples")
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(wrong):
+        raise SettingsError(
+            f"sample weight {weights[wrong[0]]} of sample {wrong[0]} is not a finite number, at least 0"
+        )
+    weights = weights / max(weights.max(), np.finfo(np.float64).tiny)  # so that their sum is no infinity
+    for name, mask in (("positives", labels > 0), ("negatives", labels < 0)):
+        if not weights[mask].any():
+            raise SettingsError(
+                f"all {np.count_nonzero(mask)} {name} have sample weight 0, beside the largest"
+            )
+    return weights
