@@ -1,20 +1,71 @@
-"""The boosters by name."""
+"""The boosters by name: those of this package, those registered by hand, and plug-ins.
+
+A plug-in is an installed package that names a class of its own as an entry point, in its ``pyproject.toml``::
+
+    [project.entry-points."vjcascade.boosters"]
+    madaboost = "vjcascade_madaboost:MadaBoost"
+
+Plug-ins are looked for only when a name is asked for that is not known otherwise, or the list of names. One that is
+broken is left out of the list, and says why when it is asked for by its name; nothing else is affected.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+import warnings
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from vjcascade.boosters.adaboost import AdaBoost
-from vjcascade.boosters.base import Booster, Costs
+from vjcascade.boosters.adac import AdaC1, AdaC2, AdaC3
+from vjcascade.boosters.adacost import AdaCost
+from vjcascade.boosters.asymboost import AsymBoost
+from vjcascade.boosters.base import Booster
 from vjcascade.boosters.cost_generalized import CostGeneralizedAdaBoost
+from vjcascade.boosters.cost_sensitive import AdaBoostDB, CostSensitiveAdaBoost
+from vjcascade.boosters.costs import CostsLike, parse_costs
+from vjcascade.boosters.csb import CSB0, CSB1, CSB2
+from vjcascade.boosters.gentle import CostGeneralizedGentleAdaBoost, GentleAdaBoost
+from vjcascade.boosters.logit import CostGeneralizedLogitBoost, CostSensitiveLogitBoost, LogitBoost
+from vjcascade.boosters.real import CostGeneralizedRealAdaBoost, CostSensitiveRealBoost, RealAdaBoost
 from vjcascade.errors import SettingsError
 from vjcascade.words import name_hint
 
-_BOOSTERS: dict[str, type[Booster]] = {}
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+PLUGIN_GROUP = "vjcascade.boosters"
+"""The entry-point group of plug-ins."""
+
+_BUILT_IN: tuple[type[Booster], ...] = (
+    AdaBoost,
+    AdaBoostDB,
+    AdaC1,
+    AdaC2,
+    AdaC3,
+    AdaCost,
+    AsymBoost,
+    CSB0,
+    CSB1,
+    CSB2,
+    CostGeneralizedAdaBoost,
+    CostGeneralizedGentleAdaBoost,
+    CostGeneralizedLogitBoost,
+    CostGeneralizedRealAdaBoost,
+    CostSensitiveAdaBoost,
+    CostSensitiveLogitBoost,
+    CostSensitiveRealBoost,
+    GentleAdaBoost,
+    LogitBoost,
+    RealAdaBoost,
+)
+_BOOSTERS: dict[str, type[Booster]] = {booster.name: booster for booster in _BUILT_IN}
 
 
 def register(booster: type[Booster]) -> type[Booster]:
-    """Make a booster known under its `name`; usable as a class decorator.
+    """Make a booster known under its `name`, until Python ends; usable as a class decorator.
 
     Raises
     ------
@@ -27,25 +78,25 @@ def register(booster: type[Booster]) -> type[Booster]:
 
 
 def booster_names() -> list[str]:
-    """Return the known names, sorted.
+    """Return the names of all boosters that work, plug-ins among them, sorted.
 
     Examples
     --------
     >>> "cost-generalized" in booster_names()
     True
     """
-    return sorted(_BOOSTERS)
+    return sorted({*_BOOSTERS, *filter(_works, _plugins())})
 
 
-def make_booster(name: str, costs: Costs, n_rounds: int = 100, **options: Any) -> Booster:
+def make_booster(name: str, costs: CostsLike, n_rounds: int = 100, **options: Any) -> Booster:
     """Return a booster by its name.
 
     Parameters
     ----------
     name : str
         One of `booster_names`.
-    costs : Costs
-        Misclassification costs.
+    costs : CostsLike
+        Misclassification costs, or anything that `vjcascade.boosters.costs.parse_costs` takes.
     n_rounds : int
         Rounds planned at most.
     **options
@@ -59,20 +110,94 @@ def make_booster(name: str, costs: Costs, n_rounds: int = 100, **options: Any) -
     Raises
     ------
     SettingsError
-        If there is no booster of that name (near names are told) or it does not know an option.
+        If there is no booster of that name, or it does not know an option (near names are told), the costs cannot
+        be read, or the booster is a plug-in that is broken.
 
     Examples
     --------
-    >>> make_booster("cost-generalized", Costs(4, 1), prior="sample").prior
+    >>> make_booster("cost-generalized", 4, prior="sample").prior
     'sample'
     """
-    if name not in _BOOSTERS:
-        raise SettingsError(f"there is no booster named {name!r}; {name_hint(name, booster_names())}")
+    booster, costs = _find(name), parse_costs(costs)
+    if isinstance(n_rounds, bool) or not isinstance(n_rounds, int | np.integer) or n_rounds < 1:
+        raise SettingsError(f"n_rounds {n_rounds!r} is not a whole number above zero")
+    _check_options(booster, options)
     try:
-        return _BOOSTERS[name](costs, n_rounds, **options)
+        inspect.signature(booster).bind(costs, n_rounds, **options)
     except TypeError as error:
-        raise SettingsError(f"booster {name!r} does not take these options: {error}") from error
+        raise SettingsError(f"booster {name!r} cannot be made: {error}") from error
+    return booster(costs, n_rounds, **options)
 
 
-for _booster in (AdaBoost, CostGeneralizedAdaBoost):
-    register(_booster)
+def _find(name: str) -> type[Booster]:
+    if name in _BOOSTERS:
+        return _BOOSTERS[name]
+    if name in _plugins():
+        return _load(name)
+    raise SettingsError(f"there is no booster named {name!r}; {name_hint(str(name), booster_names())}")
+
+
+def _check_options(booster: type[Booster], options: dict[str, Any]) -> None:
+    parameters = list(inspect.signature(booster).parameters.values())
+    known = [
+        p.name for p in parameters if p.kind is not p.VAR_KEYWORD and p.name not in {"costs", "n_rounds"}
+    ]
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return
+    for option in options:
+        if option not in known:
+            hint = name_hint(option, known) if known else "it has none"
+            raise SettingsError(f"booster {booster.name!r} has no option {option!r}; {hint}")
+
+
+@cache
+def _plugins() -> dict[str, list[EntryPoint]]:
+    """Return the entry points by name; of a name that exists already, none."""
+    from importlib.metadata import entry_points
+
+    found: dict[str, list[EntryPoint]] = {}
+    for entry in entry_points(group=PLUGIN_GROUP):
+        known = _BOOSTERS.get(entry.name)
+        if known is None:
+            found.setdefault(entry.name, []).append(entry)
+        elif (
+            entry.value != f"{known.__module__}:{known.__qualname__}"
+        ):  # else it has registered itself as well
+            message = f"{_called(entry)} is not used: there already is a booster of that name"
+            warnings.warn(message, stacklevel=2)
+    return found
+
+
+@cache
+def _load(name: str) -> type[Booster]:
+    """Return a plug-in's class, or raise `SettingsError` if it is broken."""
+    entry, *others = _plugins()[name]
+    if others:
+        raise SettingsError(f"{_called(entry)} has the name of {_called(others[0])}: uninstall one of them")
+    try:
+        found = entry.load()
+    except (Exception, SystemExit) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise SettingsError(f"{_called(entry)} cannot be imported: {reason}; mend or uninstall it") from error
+    if not (isinstance(found, type) and issubclass(found, Booster)):
+        raise SettingsError(f"{_called(entry)} is no subclass of vjcascade.boosters.Booster, but {found!r}")
+    if inspect.isabstract(found):
+        missing = ", ".join(sorted(found.__abstractmethods__))
+        raise SettingsError(f"{_called(entry)} is not finished: it lacks {missing}")
+    if getattr(found, "name", None) != name:
+        own = getattr(found, "name", None)
+        raise SettingsError(f"{_called(entry)} has the class attribute name = {own!r}: it must be {name!r}")
+    return found
+
+
+def _works(name: str) -> bool:
+    try:
+        _load(name)
+    except SettingsError:
+        return False
+    return True
+
+
+def _called(entry: EntryPoint) -> str:
+    package = f" of the package {entry.dist.name}" if entry.dist else ""
+    return f"the plug-in booster {entry.name!r}{package} ({entry.value})"
