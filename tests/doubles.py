@@ -29,15 +29,13 @@ class PoolSearch:
     def __init__(self, pool, labels):
         self.pool = np.asarray(pool, np.int8)
         self.labels = np.asarray(labels, np.int8)
-        self._wrong_p = ((self.pool != self.labels) & (self.labels > 0)).astype(np.float64)
-        self._wrong_n = ((self.pool != self.labels) & (self.labels < 0)).astype(np.float64)
 
-    def candidates(self, now):
-        errors = zip(self._wrong_p @ now.weights, self._wrong_n @ now.weights, strict=True)
+    def candidates(self, now, booster):  # noqa: ARG002
+        errors = zip((self.pool < 0) @ now.positive_part, (self.pool > 0) @ now.negative_part, strict=True)
         return [Stump(i, np.float32(0), (-1, 1), float(p), float(n)) for i, (p, n) in enumerate(errors)]
 
-    def outputs(self, stump):
-        return self.pool[stump.feature]
+    def values(self, feature):
+        return self.pool[feature].astype(np.float32)
 
 
 def random_pool(rng, n_weak, n_samples, noise=0.35):

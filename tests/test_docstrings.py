@@ -8,6 +8,7 @@ import importlib
 import inspect
 import pkgutil
 from functools import cache
+from importlib.util import find_spec
 
 import numpydoc.docscrape as numpydoc
 import pytest
@@ -33,7 +34,10 @@ CHECKS = {
 
 def module_names():
     found = pkgutil.walk_packages(vjcascade.__path__, "vjcascade.")
-    return ["vjcascade", *(info.name for info in found if not info.name.endswith("__main__"))]
+    names = ["vjcascade", *(info.name for info in found if not info.name.endswith("__main__"))]
+    if find_spec("sklearn") is None:  # without the extra, this room cannot be entered
+        names = [name for name in names if not name.startswith("vjcascade.estimators")]
+    return names
 
 
 def is_public(name):
@@ -93,7 +97,7 @@ def test_something_is_looked_at():
     assert len(NAMES) > 150
     assert {
         "vjcascade.training.mining.mine_negatives",
-        "vjcascade.kernels.stump.least_errors",
+        "vjcascade.kernels.stump.least_on_line",
         "vjcascade.cascade.Cascade.with_stage",
         "vjcascade.cascade.Cascade.n_stages",
         "vjcascade.types.Size.parse",

@@ -63,24 +63,35 @@ def checked_window(window: Size | tuple[int, int]) -> Size:
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """A trained stage of stumps, before it joins a cascade.
+    """A trained stage, before it joins a cascade.
 
     Attributes
     ----------
-    features : ndarray of shape (n,), dtype `FEATURE_DTYPE`
-        The feature of each weak classifier.
-    thresholds : ndarray of shape (n,), dtype float32
+    features : ndarray of shape (n_nodes,), dtype `FEATURE_DTYPE`
+        The feature of each node, weak classifier after weak classifier.
+    thresholds : ndarray of shape (n_nodes,), dtype float32
         A window goes left if its feature value is below the threshold.
-    leaves : ndarray of shape (n, 2), dtype float32
-        Votes of the left and the right side.
+    leaves : ndarray of n_nodes + n_trees items, dtype float32
+        Votes; of stumps, shape (n_nodes, 2): the left and the right side.
     threshold : float32
         Stage threshold as written to files, before `THRESHOLD_EPSILON` is taken off.
+    children : ndarray of shape (n_nodes, 2), dtype int32, optional
+        Left and right child, as in `NODE_DTYPE`; without it, all are stumps.
+    tree_sizes : ndarray of shape (n_trees,), dtype int32, optional
+        Nodes of each weak classifier; without it, all are stumps.
     """
 
     features: NDArray[np.void]
     thresholds: NDArray[np.float32]
     leaves: NDArray[np.float32]
     threshold: np.float32
+    children: NDArray[np.int32] | None = None
+    tree_sizes: NDArray[np.int32] | None = None
+
+    @property
+    def n_trees(self) -> int:
+        """Number of weak classifiers."""
+        return len(self.features if self.tree_sizes is None else self.tree_sizes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,20 +174,22 @@ class Cascade:
         return self.stage_thresholds - THRESHOLD_EPSILON
 
     def with_stage(self, stage: Stage) -> Self:
-        """Return this cascade with one stage of stumps more; features already used are shared."""
+        """Return this cascade with one stage more; features already used are shared."""
         features, indices = _shared_features(self.features, stage.features)
         nodes = np.zeros(len(indices), NODE_DTYPE)
         nodes["feature"] = indices
         nodes["threshold"] = stage.thresholds
-        nodes["right"] = -1
-        first = self.tree_starts[-1]
+        children = np.array([[0, -1]], np.int32) if stage.children is None else stage.children
+        nodes["left"], nodes["right"] = children[:, 0], children[:, 1]
+        sizes = np.ones(len(nodes), np.int32) if stage.tree_sizes is None else stage.tree_sizes
+        ends = self.tree_starts[-1] + np.cumsum(sizes, dtype=np.int32)
         return replace(
             self,
             features=features,
             nodes=np.concatenate([self.nodes, nodes]),
-            tree_starts=np.append(self.tree_starts, first + 1 + np.arange(len(nodes), dtype=np.int32)),
+            tree_starts=np.append(self.tree_starts, ends),
             leaves=np.append(self.leaves, stage.leaves.astype(np.float32).ravel()),
-            stage_starts=np.append(self.stage_starts, np.int32(self.n_trees + len(nodes))),
+            stage_starts=np.append(self.stage_starts, np.int32(self.n_trees + len(ends))),
             stage_thresholds=np.append(self.stage_thresholds, np.float32(stage.threshold)),
         )
 

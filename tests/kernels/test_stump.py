@@ -5,12 +5,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from vjcascade.kernels.stump import least_errors
+from vjcascade.kernels.haar import N_BINS
+from vjcascade.kernels.stump import hull_of_cuts, least_gini, least_on_line, least_on_lines, weights_below
 
 
 def errors_of(bins, weights, n_positives):
     errors = np.full(len(bins), np.nan)
-    least_errors(bins, weights, n_positives, errors)
+    signed = np.where(np.arange(len(weights)) < n_positives, weights, -weights)
+    least_on_line(bins, signed, weights[:n_positives].sum(), weights[n_positives:].sum(), errors)
     return errors
 
 
@@ -51,3 +53,67 @@ def test_any_blocks_of_features_give_the_same_bits(rng, block):
     whole = errors_of(bins, weights, 120)
     parts = [errors_of(bins[i : i + block], weights, 120) for i in range(0, len(bins), block)]
     assert np.concatenate(parts).tobytes() == whole.tobytes()
+
+
+def pack(parts):
+    return (parts[0].astype(np.uint64) << np.uint64(32)) | parts[1].astype(np.uint64)
+
+
+@given(st.integers(1, 9), st.integers(2, 25), st.sampled_from([2, 5, 256]), st.integers(0, 2**32 - 1))
+@settings(max_examples=25, deadline=None)
+def test_each_line_equals_plain_loops(n_features, n_samples, n_bins, seed):
+    """A line (a, b) is the weighted error with positives weighing a times, negatives b times as much."""
+    rng = np.random.default_rng(seed)
+    labels = np.where(np.arange(n_samples) < rng.integers(1, n_samples), 1, -1)
+    bins, weights = random_bins(rng, n_features, n_samples, n_bins), rng.integers(0, 2**27, n_samples)
+    lines = rng.random((4, 2))
+    values = np.full((4, n_features), np.nan)
+    least_on_lines(bins, pack(weights * [labels > 0, labels < 0]), lines, values)
+    for (a, b), row in zip(lines, values, strict=True):
+        scaled = np.where(labels > 0, a * weights, b * weights)
+        expected = [naive.least_binned_error(row, labels, scaled) for row in bins]
+        np.testing.assert_allclose(row, expected, rtol=1e-12, atol=1e-3)
+
+
+def test_weights_below_each_cut(rng):
+    row, parts = random_bins(rng, 1, 60)[0], rng.random((2, 60))
+    below = np.empty((2, N_BINS + 1))
+    weights_below(row, *parts, below)
+    for cut in range(N_BINS + 1):
+        assert below[:, cut] == pytest.approx(parts[:, row < cut].sum(axis=1), abs=1e-13)
+
+
+@given(st.integers(2, 40), st.booleans(), st.integers(0, 2**32 - 1))
+@settings(max_examples=50, deadline=None)
+def test_every_line_is_least_on_the_hull(n_cuts, coarse, seed):
+    """Vertices are enough: whatever the slopes, no cut of either polarity is better than the best of them."""
+    rng = np.random.default_rng(seed)
+    steps = rng.integers(0, 3, (2, n_cuts)) / 8 if coarse else rng.random((2, n_cuts))
+    steps[:, 0] = 0
+    below = np.cumsum(steps, axis=1)
+    cuts, errors = np.full(2 * n_cuts, -1), np.full((2, 2 * n_cuts), np.nan)
+    n = hull_of_cuts(below, cuts, errors)
+    mass_p, mass_n = below[:, -1]
+    everything = np.array([[below[0], mass_n - below[1]], [mass_p - below[0], below[1]]])
+    for cut, point in zip(cuts[:n], errors[:, :n].T, strict=True):
+        assert point.tolist() == everything[cut % 2, :, cut // 2].tolist()
+    for slopes in rng.random((20, 2)):
+        least = np.min(np.tensordot(slopes, everything, (0, 1)))
+        assert np.min(slopes @ errors[:, :n]) == pytest.approx(least, abs=1e-12)
+    assert n <= 2 * n_cuts
+
+
+@given(st.integers(1, 9), st.integers(2, 25), st.sampled_from([2, 256]), st.integers(0, 2**32 - 1))
+@settings(max_examples=25, deadline=None)
+def test_gini_equals_plain_loops(n_features, n_samples, n_bins, seed):
+    """Whole numbers in the two halves of a word, here with both parts in every sample."""
+    rng = np.random.default_rng(seed)
+    bins, parts = random_bins(rng, n_features, n_samples, n_bins), rng.integers(0, 2**27, (2, n_samples))
+    losses = np.full(n_features, np.nan)
+    least_gini(bins, pack(parts), losses)
+    for row, loss in zip(bins, losses, strict=True):
+        sums = []
+        for cut in range(257):
+            sides = parts[:, row < cut].sum(axis=1), parts[:, row >= cut].sum(axis=1)
+            sums.append(sum(2 * p * n / (p + n) if p + n else 0.0 for p, n in map(np.float64, sides)))
+        assert loss == pytest.approx(min(sums), rel=1e-12)

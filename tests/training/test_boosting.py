@@ -12,6 +12,7 @@ from vjcascade.boosters import BoostingState, Costs, make_booster
 from vjcascade.features import enumerate_features
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.training.boosting import boost
+from vjcascade.training.samples import HaarSamples
 from vjcascade.training.search import N_EXACT, StumpSearch
 from vjcascade.types import Size
 
@@ -21,6 +22,14 @@ BOOSTERS = [
     ("cost-generalized", Costs(3, 1), {}, "class"),
     ("cost-generalized", Costs(1, 2.5), {"prior": "sample"}, "sample"),
 ]
+
+
+def root(weak):
+    return weak.tree.stumps[0]
+
+
+def haar_search(pool, windows, n_positives):
+    return StumpSearch(HaarSamples(pool, WindowIntegrals.of(windows), n_positives, 1))
 
 
 def some_of(rounds):
@@ -40,7 +49,7 @@ def test_explicit_pools_equal_plain_loops(rng, name, costs, options, prior):
         pool, labels = doubles.random_pool(rng, 12, 40)
         expected, _, _ = naive.boost_pool(pool, labels, start_weights(labels, costs, prior), 15)
         weak = list(islice(boost(doubles.PoolSearch(pool, labels), make_booster(name, costs, **options)), 15))
-        assert [w.stump.feature for w in weak] == [index for index, _ in expected]
+        assert [root(w).feature for w in weak] == [index for index, _ in expected]
         np.testing.assert_allclose([w.alpha for w in weak], [a for _, a in expected], rtol=0, atol=1e-10)
 
 
@@ -50,18 +59,19 @@ def test_real_stumps_equal_plain_loops(rng, name, costs, options, prior):
     windows = np.stack([builders.smooth_noise(rng, 6, 6) for _ in range(60)])
     pool = enumerate_features(Size(6, 6))
     pool = pool[rng.permutation(len(pool))[:N_EXACT]]
-    search = StumpSearch(pool, WindowIntegrals.of(windows), 25, 1)
-    rows = search.integrals.values(pool)
+    search = haar_search(pool, windows, 25)
+    rows = search.samples.values(np.arange(len(pool)))
     weights = start_weights(search.labels, costs, prior)
     weak = list(islice(boost(search, make_booster(name, costs, **options)), 10))
     assert len(weak) == 10
     for one in weak:
-        outputs = [one.stump.sides[int(v >= one.stump.threshold)] for v in rows[one.stump.feature]]
+        stump = root(one)
+        outputs = [stump.sides[int(v >= stump.threshold)] for v in rows[stump.feature]]
         feature, error = naive.best_feature(rows, search.labels, weights)
         error = min(error, *(sum(naive.weighted_errors([s] * 60, search.labels, weights)) for s in (-1, 1)))
         assert sum(naive.weighted_errors(outputs, search.labels, weights)) == pytest.approx(error, abs=1e-11)
-        if one.stump.sides[0] != one.stump.sides[1]:
-            assert one.stump.feature == feature
+        if stump.sides[0] != stump.sides[1]:
+            assert stump.feature == feature
         assert one.alpha == pytest.approx(naive.half_log_odds(error), abs=1e-9)
         weights, _ = naive.reweight(weights, search.labels, outputs, one.alpha)
 
@@ -69,19 +79,21 @@ def test_real_stumps_equal_plain_loops(rng, name, costs, options, prior):
 def test_leaves_are_the_votes_of_the_sides(rng):
     pool, labels = doubles.random_pool(rng, 5, 30)
     for one in islice(boost(doubles.PoolSearch(pool, labels), make_booster("adaboost", Costs())), 5):
-        assert one.leaves == (-np.float32(one.alpha), np.float32(one.alpha))
+        assert one.leaves.tolist() == [-one.alpha, one.alpha]
     values = np.array([-1, 0, 1], np.float32)
-    assert one.votes(values).tolist() == [float(v) for v in (one.leaves[0], one.leaves[1], one.leaves[1])]
+    left, right = one.leaves.astype(np.float32).tolist()
+    assert one.votes(lambda _: values).tolist() == [left, right, right]
 
 
 def test_leaves_turn_with_the_polarity(rng):
     windows = rng.integers(0, 256, (40, 6, 6), np.uint8)
-    search = StumpSearch(enumerate_features(Size(6, 6)), WindowIntegrals.of(windows), 20, 1)
+    search = haar_search(enumerate_features(Size(6, 6)), windows, 20)
     weak = list(islice(boost(search, make_booster("adaboost", Costs())), 12))
-    assert {w.stump.sides for w in weak} >= {(-1, 1), (1, -1)}
+    assert {root(w).sides for w in weak} >= {(-1, 1), (1, -1)}
     for one in weak:
-        assert np.sign(one.leaves).tolist() == list(one.stump.sides)
-        assert np.array_equal(np.sign(one.votes(search.values(one.stump))), search.outputs(one.stump))
+        assert np.sign(one.leaves).tolist() == list(root(one).sides)
+        called = np.where(search.values(root(one).feature) < root(one).threshold, *root(one).sides)
+        assert np.array_equal(np.sign(one.votes(search.values)), called)
 
 
 def test_no_help_no_weak_classifier():
@@ -103,7 +115,7 @@ def test_a_perfect_weak_classifier_is_the_last():
     labels = np.array([1, -1, -1, 1], np.int8)
     pool = np.array([[1, 1, -1, 1], labels], np.int8)
     weak = some_of(boost(doubles.PoolSearch(pool, labels), make_booster("adaboost", Costs())))
-    assert [(w.stump.feature, w.perfect) for w in weak] == [(1, True)]
+    assert [(root(w).feature, w.perfect) for w in weak] == [(1, True)]
     assert weak[0].alpha == pytest.approx(13.8155, abs=1e-4)
 
 
@@ -122,7 +134,7 @@ def test_thousands_of_rounds_at_high_cost(rng):
     state = BoostingState.start(search.labels)
     n_rounds = 0
     for one in islice(boost(search, booster), 5000):
-        state.add(search.outputs(one.stump), one.alpha)
+        state.add(search.pool[root(one).feature], one.alpha)
         n_rounds += 1
         assert np.isfinite(one.alpha)
         assert one.alpha > 0

@@ -5,14 +5,17 @@ import naive
 import numpy as np
 import pytest
 
-from vjcascade.boosters import BoostingState, Costs, Round, make_booster
+from vjcascade.boosters import BoostingState, Costs, Round, booster_names, make_booster
 from vjcascade.features import HaarMode, enumerate_features
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.training import search as module
-from vjcascade.training.search import N_EXACT, Stump, StumpSearch, _between
+from vjcascade.training.samples import HaarSamples
+from vjcascade.training.search import N_EXACT, StumpSearch, _between
+from vjcascade.training.tree import best_stump, grow_tree
 from vjcascade.types import Size
 
 WINDOW = Size(8, 7)
+ADABOOST = make_booster("adaboost", Costs())
 
 
 def windows_of(rng, n):
@@ -21,13 +24,19 @@ def windows_of(rng, n):
 
 def make_search(rng, pool, n_positives=30, n_negatives=41, n_threads=1):
     integrals = WindowIntegrals.of(windows_of(rng, n_positives + n_negatives), tilted=True)
-    return StumpSearch(pool, integrals, n_positives, n_threads)
+    return search_of(pool, integrals, n_positives, n_threads)
+
+
+def search_of(pool, integrals, n_positives, n_threads=1):
+    return StumpSearch(HaarSamples(pool, integrals, n_positives, n_threads), n_threads)
+
+
+def outputs_of(search, stump):
+    return np.where(search.values(stump.feature) < stump.threshold, *stump.sides)
 
 
 def round_of(search, weights):
-    positive = search.labels > 0
-    mass_p, mass_n = float(weights[positive].sum()), float(weights[~positive].sum())
-    return Round(weights, mass_p, mass_n, BoostingState.start(search.labels))
+    return Round.of_weights(weights, BoostingState.start(search.labels))
 
 
 def random_round(rng, search):
@@ -50,14 +59,14 @@ def naive_values(windows, feature):
 def test_small_pools_equal_plain_loops(rng, n_features):
     pool = builders.random_features(rng, n_features, WINDOW, tilted_share=0.3)
     windows = windows_of(rng, 40)
-    search = StumpSearch(pool, WindowIntegrals.of(windows, tilted=True), 15, 1)
+    search = search_of(pool, WindowIntegrals.of(windows, tilted=True), 15)
     rows = [naive_values(windows, feature) for feature in pool]
     for _ in range(5):
         now = random_round(rng, search)
-        candidates = search.candidates(now)
+        candidates = search.candidates(now, ADABOOST)
         assert [s.feature for s in candidates[:-2]] == list(range(n_features))
         stumps = candidates[:-2]
-        best = stumps[make_booster("adaboost", Costs()).choose(errors_of(stumps), np.zeros(1), now)]
+        best = stumps[ADABOOST.choose(errors_of(stumps), np.zeros(1), now)]
         feature, error = naive.best_feature(rows, search.labels, now.weights)
         assert best.feature == feature
         assert best.error_p + best.error_n == pytest.approx(error, abs=1e-12)
@@ -67,13 +76,13 @@ def test_what_a_stump_says_is_what_it_does(rng):
     """Errors, outputs and thresholds belong together, on the real values."""
     search = make_search(rng, enumerate_features(WINDOW, HaarMode.ALL))
     now = random_round(rng, search)
-    candidates = search.candidates(now)
+    candidates = search.candidates(now, ADABOOST)
     assert len(candidates) == N_EXACT + 2
     for stump in candidates[:-2]:
-        values = search.values(stump)
+        values = search.values(stump.feature)
         assert not (values == stump.threshold).all()
         outputs = [stump.sides[0] if v < stump.threshold else stump.sides[1] for v in values]
-        assert search.outputs(stump).tolist() == outputs
+        assert outputs_of(search, stump).tolist() == outputs
         expected = naive.weighted_errors(outputs, search.labels, now.weights)
         assert (stump.error_p, stump.error_n) == pytest.approx(expected, abs=1e-13)
         _, error = naive.best_feature([values], search.labels, now.weights)
@@ -83,8 +92,10 @@ def test_what_a_stump_says_is_what_it_does(rng):
 def test_the_features_with_the_least_binned_errors_are_looked_at(rng):
     search = make_search(rng, enumerate_features(WINDOW)[::47], 20, 20)
     now = random_round(rng, search)
-    binned = np.array([naive.least_binned_error(row, search.labels, now.weights) for row in search._bins])
-    stumps = search.candidates(now)[:-2]
+    binned = np.array(
+        [naive.least_binned_error(row, search.labels, now.weights) for row in search.samples.bins]
+    )
+    stumps = search.candidates(now, ADABOOST)[:-2]
     assert {s.feature for s in stumps} == set(np.argsort(binned, kind="stable")[:N_EXACT])
     assert (errors_of(stumps) <= binned[[s.feature for s in stumps]] + 1e-12).all()  # bins are coarser
 
@@ -93,21 +104,21 @@ def test_ties_go_to_the_lowest_features(rng):
     """Many copies of a feature, and among them a few that are better."""
     both, windows = builders.random_features(rng, 2, WINDOW), windows_of(rng, 71)
     integrals = WindowIntegrals.of(windows)
-    search = StumpSearch(both, integrals, 30, 1)
+    search = search_of(both, integrals, 30)
     now = random_round(rng, search)
-    better, worse = np.argsort(errors_of(search.candidates(now)[:2]))
+    better, worse = np.argsort(errors_of(search.candidates(now, ADABOOST)[:2]))
     pool = np.repeat(both[[worse]], 304)
     pool[[5, 150, 290]] = both[better]
-    stumps = StumpSearch(pool, integrals, 30, 1).candidates(now)[:-2]
+    stumps = search_of(pool, integrals, 30).candidates(now, ADABOOST)[:-2]
     assert [s.feature for s in stumps] == [0, 1, 2, 3, 4, 5, 150, 290]
 
 
 def test_constants_are_offered(rng):
     search = make_search(rng, enumerate_features(WINDOW)[:5])
     now = random_round(rng, search)
-    everything, nothing = search.candidates(now)[-2:]
-    assert (search.outputs(everything) == 1).all()
-    assert (search.outputs(nothing) == -1).all()
+    everything, nothing = search.candidates(now, ADABOOST)[-2:]
+    assert (outputs_of(search, everything) == 1).all()
+    assert (outputs_of(search, nothing) == -1).all()
     assert (everything.error_p, everything.error_n) == (0, now.negative_mass)
     assert (nothing.error_p, nothing.error_n) == (now.positive_mass, 0)
 
@@ -115,8 +126,8 @@ def test_constants_are_offered(rng):
 def test_a_feature_without_contrast_in_its_values_is_no_candidate(rng):
     pool = builders.random_features(rng, 1, WINDOW)
     windows = np.repeat(windows_of(rng, 1), 20, axis=0)
-    search = StumpSearch(pool, WindowIntegrals.of(windows), 10, 1)
-    assert [s.sides for s in search.candidates(random_round(rng, search))] == [(1, 1), (-1, -1)]
+    search = search_of(pool, WindowIntegrals.of(windows), 10)
+    assert [s.sides for s in search.candidates(random_round(rng, search), ADABOOST)] == [(1, 1), (-1, -1)]
 
 
 def test_polarity(rng):
@@ -129,8 +140,8 @@ def test_polarity(rng):
         (pool["rects"][:, 0] == [0, 0, 8, 7]).all(axis=1) & (pool["rects"][:, 1] == [4, 0, 4, 7]).all(axis=1)
     ]
     for order, sides in ((windows, flipped), (1, -1)), ((flipped, windows), (-1, 1)):
-        search = StumpSearch(pool, WindowIntegrals.of(np.concatenate(order)), 20, 1)
-        stump = search.candidates(round_of(search, np.full(40, 1 / 40)))[0]
+        search = search_of(pool, WindowIntegrals.of(np.concatenate(order)), 20)
+        stump = search.candidates(round_of(search, np.full(40, 1 / 40)), ADABOOST)[0]
         assert (stump.sides, stump.error_p, stump.error_n) == (sides, 0, 0)
 
 
@@ -139,9 +150,9 @@ def test_neighbouring_values_are_told_apart(rng):
     search = make_search(rng, builders.random_features(rng, 1, WINDOW), 20, 20)
     low = np.float32(0.1)
     values = np.where(search.labels > 0, np.nextafter(low, np.float32(1)), low)
-    (stump,) = search._best_stump(0, values, random_round(rng, search))
+    (stump,) = search._best_stump(0, values, random_round(rng, search), ADABOOST)
     assert (stump.sides, stump.error_p, stump.error_n) == ((-1, 1), 0, 0)
-    assert stump.outputs(values).tolist() == search.labels.tolist()
+    assert np.where(values < stump.threshold, *stump.sides).tolist() == search.labels.tolist()
 
 
 @pytest.mark.parametrize("n_threads", [2, 4])
@@ -152,13 +163,90 @@ def test_threads_do_not_matter(n_threads, monkeypatch):
     for threads in (1, n_threads):
         rng = np.random.default_rng(1)
         search = make_search(rng, pool, n_threads=threads)
-        results.append([search.candidates(random_round(rng, search)) for _ in range(3)])
+        results.append([search.candidates(random_round(rng, search), ADABOOST) for _ in range(3)])
     assert results[0] == results[1]
 
 
-def test_sides_and_threshold():
-    stump = Stump(0, np.float32(0.5), (1, -1), 0, 0)
-    assert stump.outputs(np.array([0.4, 0.5, 0.6], np.float32)).tolist() == [1, -1, -1]
+CONCAVE = [
+    ("cost-sensitive", Costs(2, 1), {}),
+    ("cost-sensitive", Costs(30, 1), {"prior": "balanced"}),
+    ("cost-sensitive", Costs(1, 5), {}),
+    ("adaboostdb", Costs(2, 1), {}),
+    ("adaboostdb", Costs(1, 3.5), {}),
+    ("adaboostdb", Costs(100, 1), {}),
+    ("adaboostdb", Costs(1000, 1), {}),
+    ("cost-sensitive", Costs(1, 1000), {}),
+    ("adaboostdb", Costs(4, 1), {"select": "minloss"}),
+    ("gentle", Costs(), {}),
+    ("real", Costs(), {"criterion": "exponential"}),
+    ("logit", Costs(), {}),
+    ("cost-sensitive-real", Costs(4, 1), {}),
+    ("cost-sensitive-logit", Costs(4, 1), {}),
+]
+
+
+def binned_losses(bins, now, booster):
+    """Return each feature's least loss over all cuts between bins and both polarities, by brute force."""
+    below = np.arange(257)[:, None, None] > bins
+    left_p, left_n = below @ now.positive_part, below @ now.negative_part
+    right_p, right_n = now.positive_mass - left_p, now.negative_mass - left_n
+    errors_p, errors_n = np.maximum([left_p, right_p], 0), np.maximum([right_n, left_n], 0)
+    losses = booster.loss(errors_p.ravel(), errors_n.ravel(), now)
+    return losses.reshape(-1, len(bins)).min(axis=0)
+
+
+@pytest.mark.parametrize(("name", "costs", "options"), CONCAVE)
+def test_concave_losses_equal_brute_force_over_all_features(rng, monkeypatch, name, costs, options):
+    """In a real run, every round's best features are those of least loss over the whole pool.
+
+    Where the booster's sieve gives bounds or is the loss itself, exactly; where it is a guide, almost.
+    """
+    monkeypatch.setattr(module, "N_GUIDED", 40)
+    booster = make_booster(name, costs, 12, **options)
+    search = make_search(rng, enumerate_features(WINDOW)[::9], 60, 90)
+    state = BoostingState.start(search.labels)
+    for _ in range(8):
+        now = booster.begin_round(state)
+        losses = binned_losses(search.samples.bins, now, booster)
+        features = search._least_losses(now, booster)
+        if name in {"real", "cost-sensitive-real"}:
+            drop = booster.loss(np.zeros(1), np.array([now.negative_mass]), now)[0] - losses.min()
+            assert losses[features].min() <= losses.min() + 0.02 * drop
+        else:
+            assert np.sort(losses[features]) == pytest.approx(np.sort(losses)[:N_EXACT], abs=1e-9)
+        tree = grow_tree(search, booster, now, 1)
+        where = tree.leaves_of(search.values)
+        vote = booster.weigh(*now.masses_of(where, 2), tree.sides, now)
+        state.add(vote.outputs[where], vote.alpha)
+
+
+@pytest.mark.parametrize("name", booster_names())
+def test_every_booster_finds_its_best_stump_on_real_values(rng, name):
+    """Over all features, cuts and polarities, no stump has a lower loss than the one chosen."""
+    booster = make_booster(name, Costs(3, 1), 10)
+    pool = builders.random_features(rng, N_EXACT, WINDOW)
+    search = make_search(rng, pool, 25, 35)
+    state = BoostingState.start(search.labels)
+    for _ in range(6):
+        now = booster.begin_round(state)
+        stump = best_stump(search, booster, now)
+        errors = [(0.0, now.negative_mass), (now.positive_mass, 0.0)]
+        for values in search.samples.values(np.arange(len(pool))):
+            for threshold in np.unique(values):
+                called = np.where(values < threshold, -1, 1)
+                errors += [
+                    (now.positive_part[outputs < 0].sum(), now.negative_part[outputs > 0].sum())
+                    for outputs in (called, -called)
+                ]
+        losses = booster.loss(*np.array(errors).T, now)
+        chosen = booster.loss(np.array([stump.error_p]), np.array([stump.error_n]), now)[0]
+        assert chosen == pytest.approx(losses.min(), abs=1e-10)
+        outputs = outputs_of(search, stump)
+        expected = now.positive_part[outputs < 0].sum(), now.negative_part[outputs > 0].sum()
+        assert (stump.error_p, stump.error_n) == pytest.approx(expected, abs=1e-13)
+        where = (outputs > 0).astype(int)
+        vote = booster.weigh(*now.masses_of(where, 2), np.array([-1, 1], np.int8), now)
+        state.add(vote.outputs[where], vote.alpha)
 
 
 def test_between():

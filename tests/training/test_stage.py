@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
+from vjcascade.boosters import booster_names
 from vjcascade.cascade import THRESHOLD_EPSILON, Cascade
 from vjcascade.detection import evaluate_windows
 from vjcascade.features import HaarMode, enumerate_features
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.training.events import Progress, Work
-from vjcascade.training.search import StumpSearch
+from vjcascade.training.samples import HaarSamples
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.stage import NATURAL_THRESHOLD, StageWindows, _file_threshold, _Panel, train_stage
 from vjcascade.types import Size
@@ -77,6 +78,40 @@ def test_rates_are_those_of_the_detector(windows, held_out, tilted, tmp_path):
     assert result.tuned.threshold == result.stage.threshold
 
 
+@pytest.mark.parametrize(
+    ("booster", "max_depth"),
+    [*((name, 1) for name in booster_names()), ("cost-generalized", 2), ("gentle", 3), ("adaboostdb", 2)],
+)
+def test_every_booster_trains_a_stage_that_the_detector_runs(windows, tmp_path, booster, max_depth):
+    """The saved file passes exactly the windows that training counted, for every booster, with stumps and trees."""
+    settings = replace(SETTINGS, booster=booster, costs=2.0, max_depth=max_depth, max_weak=4, baseline=False)
+    result = train(windows, settings, POOL[::5])
+    saved = tmp_path / "one.xml"
+    Cascade(WINDOW).with_stage(result.stage).save(saved)
+    cascade = Cascade.load(saved)
+    assert cascade.n_trees == result.stage.n_trees
+    assert (max(np.diff(cascade.tree_starts)) > 1) == (max_depth > 1)
+    for kind, rate in (
+        (windows.held_out_positives, result.tuned.hit_rate),
+        (windows.held_out_negatives, result.tuned.false_alarm_rate),
+    ):
+        assert np.mean(evaluate_windows(cascade, kind)[0] == 1) == rate
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("max_depth", [1, 3])
+def test_opencv_accepts_the_same_windows(windows, tmp_path, oracle, max_depth):
+    settings = replace(SETTINGS, booster="gentle", max_depth=max_depth, max_weak=6, baseline=False)
+    cascade = Cascade(WINDOW).with_stage(train(windows, settings).stage)
+    cascade.save(tmp_path / "one.xml")
+    both = np.concatenate([windows.positives, windows.negatives])
+    ours = evaluate_windows(cascade, both)[0] == 1
+    theirs = oracle("accept_crops", xml=tmp_path / "one.xml", crops=both)["accepted"]
+    assert ours.tolist() == theirs.astype(bool).tolist()
+    assert ours.any()
+    assert not ours.all()
+
+
 def test_targets_end_a_stage(windows):
     settings = replace(SETTINGS, hit_rate=0.99, false_alarm_rate=0.05)
     windows = replace(windows, held_out_positives=NONE, held_out_negatives=NONE)
@@ -114,9 +149,9 @@ def test_perfection_ends_a_stage(rng):
 
 def test_chance_ends_a_stage(windows):
     same = replace(windows, negatives=windows.positives, held_out_positives=NONE, held_out_negatives=NONE)
-    result = train(same, replace(SETTINGS, cost_ratio=4.0))
+    result = train(same, replace(SETTINGS, costs=4.0))
     assert result.ended_by == "no further weak classifier is better than chance"
-    assert result.stage.leaves.tolist() == [[pytest.approx(np.log(2))] * 2]  # all positive, once
+    assert result.stage.leaves.tolist() == [pytest.approx(np.log(2))] * 2  # all positive, once
     assert result.tuned.false_alarm_rate == 1
     assert train(same, replace(SETTINGS, booster="adaboost")) is None
 
@@ -149,10 +184,10 @@ def test_rates_are_taken_from_held_out_windows_where_there_are_enough(
 
 def test_the_baseline_is_adaboost_of_the_same_size(windows):
     windows = replace(windows, held_out_positives=NONE, held_out_negatives=NONE)
-    settings = replace(SETTINGS, hit_rate=0.99, false_alarm_rate=0.05, cost_ratio=3.0)
+    settings = replace(SETTINGS, hit_rate=0.99, false_alarm_rate=0.05, costs=3.0)
     result = train(windows, settings)
     n_weak = len(result.stage.thresholds)
-    plain = replace(settings, booster="adaboost", cost_ratio=1.0, max_weak=n_weak, false_alarm_rate=1e-6)
+    plain = replace(settings, booster="adaboost", costs=1.0, max_weak=n_weak, false_alarm_rate=1e-6)
     alone = train(windows, plain)
     assert len(alone.stage.thresholds) == n_weak > 1
     assert alone.baseline is None
@@ -164,7 +199,7 @@ def test_costs_lean_towards_positives(windows):
     """At the natural threshold a higher cost ratio misses fewer positives."""
     settings = replace(SETTINGS, max_weak=5, false_alarm_rate=1e-3)
     misses = [
-        1 - train(windows, replace(settings, cost_ratio=ratio)).natural.hit_rate for ratio in (0.2, 1.0, 20.0)
+        1 - train(windows, replace(settings, costs=ratio)).natural.hit_rate for ratio in (0.2, 1.0, 20.0)
     ]
     assert misses[0] > misses[1] > misses[2] or misses[0] > misses[1] == misses[2] == 0
 
@@ -196,7 +231,7 @@ def test_a_window_with_the_threshold_score_passes_in_opencv(score):
 def test_rates_follow_opencvs_rule(windows, score):
     """A window passes if its score is not below float32(threshold - 1e-5), compared in float64."""
     integrals = WindowIntegrals.of(np.concatenate([windows.positives, windows.negatives]))
-    panel = _Panel(StumpSearch(POOL[:1], integrals, 70, 1), windows, replace(SETTINGS, max_weak=1))
+    panel = _Panel(HaarSamples(POOL[:1], integrals, 70, 1), windows, replace(SETTINGS, max_weak=1))
     panel.hit_rate_on = panel.false_alarm_rate_on = "training"
     bar = np.float64(np.float32(score) - np.float32(1e-5))
     panel._training.positives[:] = bar

@@ -9,68 +9,83 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.boosters import Booster, BoostingState
-from vjcascade.boosters.base import MIN_ALPHA
-from vjcascade.training.search import Stump, StumpSearch
+from vjcascade.boosters.state import Floats
+from vjcascade.training.search import StumpSearch
+from vjcascade.training.tree import Tree, ValuesOf, grow_tree
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WeakClassifier:
-    """A stump with its votes, as it enters a stage.
+    """A tree with its votes, as it enters a stage.
 
     Attributes
     ----------
-    stump : Stump
-        Feature, threshold and sides.
-    leaves : tuple of float32
-        Votes on the left and on the right.
+    tree : Tree
+        Features, thresholds and sides.
+    leaves : ndarray of shape (n_leaves,), dtype float64
+        Votes.
     alpha : float
-        Its weight in the ensemble.
+        Its weight in the ensemble; 1 for boosters with real-valued leaves.
     perfect : bool
-        Whether it classifies every training window rightly: boosting has nothing left to learn from.
+        Whether it classifies every training sample rightly: boosting has nothing left to learn from.
     """
 
-    stump: Stump
-    leaves: tuple[np.float32, np.float32]
+    tree: Tree
+    leaves: Floats
     alpha: float
     perfect: bool
 
-    def votes(self, values: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return the vote for each value of the stump's feature."""
-        left, right = np.array(self.leaves, np.float64)
-        votes: NDArray[np.float64] = np.where(values < self.stump.threshold, left, right)
+    def votes(self, values_of: ValuesOf) -> NDArray[np.float64]:
+        """Return the vote for each sample, as the float32 that a model file holds.
+
+        Parameters
+        ----------
+        values_of : callable
+            Returns a feature's values on the samples, shape (n_samples,).
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), dtype float64
+            Votes.
+        """
+        votes: NDArray[np.float64] = self.leaves.astype(np.float32).astype(np.float64)[
+            self.tree.leaves_of(values_of)
+        ]
         return votes
 
 
-def boost(search: StumpSearch, booster: Booster) -> Iterator[WeakClassifier]:
+def boost(
+    search: StumpSearch, booster: Booster, *, max_depth: int = 1, sample_weight: Floats | None = None
+) -> Iterator[WeakClassifier]:
     """Yield weak classifiers until the caller has enough, none helps any more, or one is perfect.
 
     Parameters
     ----------
     search : StumpSearch
-        Measures stumps on the training windows.
+        Measures stumps on the training samples.
     booster : Booster
-        Weighs windows and stumps.
+        Weighs samples and weak classifiers.
+    max_depth : int
+        Depth of the trees; 1 for stumps.
+    sample_weight : ndarray of shape (n_samples,), optional
+        How much each sample counts.
 
     Yields
     ------
     WeakClassifier
-        One a round; never one with alpha <= 0.
+        One a round; never one that has learnt nothing.
     """
-    state = BoostingState.start(search.labels)
+    state = BoostingState.start(search.labels, sample_weight)
     while True:
         now = booster.begin_round(state)
-        candidates = search.candidates(now)
-        errors_p = np.array([stump.error_p for stump in candidates])
-        errors_n = np.array([stump.error_n for stump in candidates])
-        stump = candidates[booster.choose(errors_p, errors_n, now)]
-        alpha = booster.alpha(stump.error_p, stump.error_n, now)
-        if alpha <= MIN_ALPHA:
+        tree = grow_tree(search, booster, now, max_depth)
+        where = tree.leaves_of(search.values)
+        masses_p, masses_n = now.masses_of(where, len(tree.sides))
+        vote = booster.weigh(masses_p, masses_n, tree.sides, now)
+        if not vote.helps:
             return
-        outputs = search.outputs(stump)
-        state.add(outputs, alpha)
-        votes = dict(zip((-1, 1), booster.leaves(alpha), strict=True))
-        left, right = (np.float32(votes[side]) for side in stump.sides)
-        perfect = np.array_equal(outputs, search.labels)
-        yield WeakClassifier(stump, (left, right), alpha, perfect)
+        state.add(vote.outputs[where], vote.alpha)
+        perfect = np.array_equal(np.where(vote.outputs < 0, -1, 1)[where], search.labels)
+        yield WeakClassifier(tree, vote.leaves, vote.alpha, perfect)
         if perfect:
             return

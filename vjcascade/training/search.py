@@ -8,14 +8,27 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.boosters import Round
-from vjcascade.features.binning import bin_features
-from vjcascade.features.integrals import WindowIntegrals
-from vjcascade.kernels.stump import least_errors
+from vjcascade.boosters import Booster, Round
+from vjcascade.boosters.sieve import WHOLE
+from vjcascade.kernels.haar import N_BINS
+from vjcascade.kernels.stump import hull_of_cuts, least_gini, least_on_line, least_on_lines, weights_below
 from vjcascade.parallel import blocks, run_all
+from vjcascade.training.samples import Samples
 
 N_EXACT = 8
-"""Features with the least binned errors whose thresholds are then set on the real values."""
+"""Features with the least binned loss whose thresholds are then set on the real values."""
+
+N_GUIDED = 512
+"""Features for which a loss without bounds is computed, over bins: the best by the sieve's guide."""
+
+N_LIKELY = 256
+"""Features whose losses sharpen the bar, where bounds leave more than so many."""
+
+MAX_BOUNDED = 4096
+"""Features at most for which a loss with bounds is computed, over bins; a few dozen are usual."""
+
+N_FIRST_LOOK = 256
+"""Features, evenly spaced in the pool, from which the first round guesses at the winner."""
 
 FEATURES_PER_TASK = 4096
 
@@ -28,8 +41,8 @@ class Stump:
     ----------
     feature : int
         Index in the pool.
-    threshold : float32
-        A window goes left if its value is below it.
+    threshold : float32 or float64
+        A sample goes left if its value is below it.
     sides : tuple of int
         Outputs in {-1, +1} on the left and on the right; equal for a constant classifier.
     error_p, error_n : float
@@ -37,100 +50,200 @@ class Stump:
     """
 
     feature: int
-    threshold: np.float32
+    threshold: np.floating
     sides: tuple[int, int]
     error_p: float
     error_n: float
 
-    def outputs(self, values: NDArray[np.float32]) -> NDArray[np.int8]:
-        """Return -1 or +1 for each value of the stump's feature."""
-        left, right = np.array(self.sides, np.int8)
-        outputs: NDArray[np.int8] = np.where(values < self.threshold, left, right)
-        return outputs
-
 
 class StumpSearch:
-    """The search for the best stumps over a pool of features, on one set of training windows.
+    """The search for the best stumps over all features of some samples.
 
-    Features whose binned error is not among the `N_EXACT` least are not measured exactly.
+    For boosters that choose by weighted error, one pass over the bins finds the `N_EXACT` best features. For those
+    with a concave loss, the pass evaluates the lines of the booster's `Sieve`; then the loss itself is computed, over
+    bins, for the features that these leave.
 
     Parameters
     ----------
-    pool : ndarray of shape (n_features,), dtype `FEATURE_DTYPE`
-        Haar features.
-    integrals : WindowIntegrals
-        Of the training windows, the positives first.
-    n_positives : int
-        How many of them are positives.
+    samples : Samples
+        Labels, bins and values.
     n_threads : int
         Threads; results do not depend on it.
     """
 
-    def __init__(
-        self, pool: NDArray[np.void], integrals: WindowIntegrals, n_positives: int, n_threads: int
-    ) -> None:
-        self.pool = pool
-        self.integrals = integrals
-        self.labels = np.where(np.arange(len(integrals)) < n_positives, 1, -1).astype(np.int8)
-        self._n_positives = n_positives
+    def __init__(self, samples: Samples, n_threads: int = 1) -> None:
+        self.samples = samples
+        self.labels = samples.labels
         self._n_threads = n_threads
-        self._bins = bin_features(pool, integrals, n_threads)
+        n_features = len(samples.bins)
+        self._last_best = np.unique(
+            np.linspace(0, n_features - 1, min(n_features, N_FIRST_LOOK)).astype(np.intp)
+        )
 
-    def candidates(self, now: Round) -> list[Stump]:
-        """Return the best stumps of a round, in the order of their features, then the two constant ones.
+    def candidates(self, now: Round, booster: Booster) -> list[Stump]:
+        """Return a round's best stumps, in the order of their features, then the two constant ones.
 
-        Each of the `N_EXACT` features with the least binned errors comes with the threshold and polarity that
+        Each of the `N_EXACT` features with the least binned loss comes with the threshold and polarity that
         are best on its real values.
         """
-        features = self._best_features(now.weights)
+        find = self._least_errors if booster.loss_is_linear else self._least_losses
+        features = find(now, booster)
         stumps: list[Stump] = []
-        for feature, values in zip(features, self.integrals.values(self.pool[features]), strict=True):
-            stumps.extend(self._best_stump(int(feature), values, now))
-        constant = Stump(0, np.float32(0), (1, 1), 0.0, now.negative_mass)
-        return [*stumps, constant, Stump(0, np.float32(0), (-1, -1), now.positive_mass, 0.0)]
+        for feature, values in zip(features, self.samples.values(features), strict=True):
+            stumps.extend(self._best_stump(int(feature), values, now, booster))
+        zero = self.samples.values(features[:1]).dtype.type(0)
+        constant = Stump(0, zero, (1, 1), 0.0, now.negative_mass)
+        return [*stumps, constant, Stump(0, zero, (-1, -1), now.positive_mass, 0.0)]
 
-    def outputs(self, stump: Stump) -> NDArray[np.int8]:
-        """Return -1 or +1 for each training window."""
-        return stump.outputs(self.values(stump))
-
-    def values(self, stump: Stump) -> NDArray[np.float32]:
-        """Return the stump's feature values on the training windows."""
-        values: NDArray[np.float32] = self.integrals.values(self.pool[[stump.feature]])[0]
+    def values(self, feature: int) -> NDArray[np.floating]:
+        """Return a feature's values on the training samples."""
+        values: NDArray[np.floating] = self.samples.values(np.array([feature]))[0]
         return values
 
-    def _best_features(self, weights: NDArray[np.float64]) -> NDArray[np.intp]:
-        errors = np.empty(len(self.pool))
+    def _least_errors(self, now: Round, booster: Booster) -> NDArray[np.intp]:
+        """Return the features of least weighted error."""
+        (line,) = booster.sieve(0.0, 0.0, now).lines
+        return _least(self._on_line(line, now), N_EXACT)
+
+    def _least_losses(self, now: Round, booster: Booster) -> NDArray[np.intp]:
+        """Return the features of least loss, as far as the booster's sieve can tell."""
+        losses, errors_p, errors_n = self._binned_losses(self._last_best, now, booster)
+        best = int(np.argmin(losses))
+        sieve = booster.sieve(errors_p[best], errors_n[best], now)
+        if sieve.bounds is None:
+            guide = self._gini if sieve.by_impurity else self._on_line
+            among = _least(guide(sieve.lines[0], now), N_GUIDED)
+        else:
+            lower, upper = sieve.bounds(self._on_lines(sieve.lines, now))
+            among = np.flatnonzero(lower <= _nth_least(upper, N_EXACT))
+            if len(among) > N_LIKELY:
+                likely = among[_least(upper[among], N_LIKELY)]
+                bar = _nth_least(self._binned_losses(likely, now, booster)[0], N_EXACT)
+                among = among[lower[among] <= bar]
+                among = among[_least(lower[among], MAX_BOUNDED)]
+        losses, _, _ = self._binned_losses(among, now, booster)
+        self._last_best = among[_least(losses, N_EXACT)]
+        return self._last_best
+
+    def _on_line(self, line: NDArray[np.float64], now: Round) -> NDArray[np.float64]:
+        weighted_p, weighted_n = line[0] * now.positive_part, line[1] * now.negative_part
+        signed, mass_p, mass_n = weighted_p - weighted_n, float(weighted_p.sum()), float(weighted_n.sum())
+        bins, errors = self.samples.bins, np.empty(len(self.samples.bins))
 
         def measure(part: slice) -> None:
-            least_errors(self._bins[part], weights, self._n_positives, errors[part])
+            least_on_line(bins[part], signed, mass_p, mass_n, errors[part])
 
-        run_all(measure, blocks(len(self.pool), FEATURES_PER_TASK), self._n_threads)
-        bar = np.partition(errors, min(N_EXACT, len(errors)) - 1)[min(N_EXACT, len(errors)) - 1]
-        within = np.flatnonzero(errors <= bar)
-        best: NDArray[np.intp] = np.sort(within[np.argsort(errors[within], kind="stable")][:N_EXACT])
-        return best
+        run_all(measure, blocks(len(bins), FEATURES_PER_TASK), self._n_threads)
+        return errors
 
-    def _best_stump(self, feature: int, values: NDArray[np.float32], now: Round) -> Iterator[Stump]:
+    def _gini(self, factors: NDArray[np.float64], now: Round) -> NDArray[np.float64]:
+        packed, _ = _packed(factors[0] * now.positive_part, factors[1] * now.negative_part)
+        bins, losses = self.samples.bins, np.empty(len(self.samples.bins))
+
+        def measure(part: slice) -> None:
+            least_gini(bins[part], packed, losses[part])
+
+        run_all(measure, blocks(len(bins), FEATURES_PER_TASK), self._n_threads)
+        return losses
+
+    def _on_lines(self, lines: NDArray[np.float64], now: Round) -> NDArray[np.float64]:
+        """Return the least values of each line, shape (n_lines, n_features), at most so much too low as rounding is."""
+        packed, unit = _packed(now.positive_part, now.negative_part)
+        bins, values = self.samples.bins, np.empty((len(lines), len(self.samples.bins)))
+
+        def measure(part: slice) -> None:
+            least_on_lines(bins[part], packed, lines, values[:, part])
+
+        run_all(measure, blocks(len(bins), FEATURES_PER_TASK), self._n_threads)
+        values *= unit
+        return values
+
+    def _binned_losses(
+        self, features: NDArray[np.intp], now: Round, booster: Booster
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return each feature's least loss over its bins, and the class-wise errors there."""
+        points = [_hull(_weights_below(self.samples.bins[feature], now))[1] for feature in features]
+        counts = np.array([errors.shape[1] for errors in points])
+        errors_p, errors_n = np.concatenate(points, axis=1)
+        losses = booster.loss(errors_p, errors_n, now)
+        starts = np.cumsum(counts) - counts
+        least = np.minimum.reduceat(losses, starts)
+        owner = np.repeat(np.arange(len(features)), counts)
+        hits = np.flatnonzero(losses == least[owner])
+        first = hits[np.searchsorted(owner[hits], np.arange(len(features)))]
+        return least, errors_p[first], errors_n[first]
+
+    def _best_stump(
+        self, feature: int, values: NDArray[np.floating], now: Round, booster: Booster
+    ) -> Iterator[Stump]:
         """Yield the feature's best stump over all cuts between its real values; none if they are all equal."""
         order = np.argsort(values, kind="stable")
-        ranked, positive = values[order], order < self._n_positives
-        cuts = np.flatnonzero(ranked[:-1] < ranked[1:])
-        if len(cuts) == 0:
+        ranked = values[order]
+        ends = np.flatnonzero(np.append(ranked[:-1] < ranked[1:], True))
+        if len(ends) == 1:
             return
-        left_p = np.cumsum(np.where(positive, now.weights[order], 0.0))[cuts]
-        left_n = np.cumsum(np.where(positive, 0.0, now.weights[order]))[cuts]
-        right_is_positive = left_p + (now.negative_mass - left_n)
-        left_is_positive = (now.positive_mass - left_p) + left_n
-        best = int(np.argmin(np.minimum(right_is_positive, left_is_positive)))
-        rising = right_is_positive[best] <= left_is_positive[best]
-        threshold = _between(ranked[cuts[best]], ranked[cuts[best] + 1])
-        sides = (-1, 1) if rising else (1, -1)
-        wrong = now.weights * (np.where(values < threshold, *sides) != self.labels)
-        n = self._n_positives
-        yield Stump(feature, threshold, sides, float(wrong[:n].sum()), float(wrong[n:].sum()))
+        below = np.zeros((2, len(ends)))
+        for row, part in zip(below, (now.positive_part, now.negative_part), strict=True):
+            row[:] = np.cumsum(part[order])[ends]
+        if booster.loss_is_linear:
+            cuts, errors = _all_cuts(below)
+        else:
+            cuts, errors = _hull(below)
+        inside = cuts // 2 < len(ends) - 1
+        if not inside.any():  # the constant classifiers do better
+            return
+        errors_p, errors_n = errors[:, inside]
+        cut, turned = divmod(int(cuts[inside][booster.choose(errors_p, errors_n, now)]), 2)
+        threshold = _between(ranked[ends[cut]], ranked[ends[cut] + 1])
+        sides = (1, -1) if turned else (-1, 1)
+        called = np.where(values < threshold, *sides)
+        error_p = float(now.positive_part[called < 0].sum())
+        yield Stump(feature, threshold, sides, error_p, float(now.negative_part[called > 0].sum()))
 
 
-def _between(low: np.float32, high: np.float32) -> np.float32:
-    """Return a threshold with `low < threshold <= high`, halfway if float32 has one there."""
-    middle = np.float32((np.float64(low) + np.float64(high)) / 2)
+def _packed(
+    positive_part: NDArray[np.float64], negative_part: NDArray[np.float64]
+) -> tuple[NDArray[np.uint64], float]:
+    """Return both parts as whole numbers in the halves of one, and what their unit is."""
+    unit = max(positive_part.sum(), negative_part.sum()) / WHOLE
+    upper, lower = ((part / unit).astype(np.uint64) for part in (positive_part, negative_part))
+    return upper << np.uint64(32) | lower, float(unit)
+
+
+def _weights_below(row: NDArray[np.uint8], now: Round) -> NDArray[np.float64]:
+    below = np.empty((2, N_BINS + 1))
+    weights_below(row, now.positive_part, now.negative_part, below)
+    return below
+
+
+def _all_cuts(below: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return all cuts in both polarities, numbered as in `hull_of_cuts`, and their class-wise errors."""
+    above = np.maximum(below[:, -1:] - below, 0.0)
+    errors = np.stack([[below[0], above[0]], [above[1], below[1]]]).transpose(0, 2, 1).reshape(2, -1)
+    return np.arange(errors.shape[1]), errors
+
+
+def _hull(below: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the cuts on the lower left hull of each polarity, and their class-wise errors."""
+    n_points = 2 * below.shape[1]
+    cuts, errors = np.empty(n_points, np.int64), np.empty((2, n_points))
+    n = hull_of_cuts(below, cuts, errors)
+    return cuts[:n], np.maximum(errors[:, :n], 0.0)
+
+
+def _least(values: NDArray[np.float64], n: int) -> NDArray[np.intp]:
+    """Return where the `n` least values are, in rising order of the indices; of equal ones, the first."""
+    within = np.flatnonzero(values <= _nth_least(values, n))
+    best: NDArray[np.intp] = np.sort(within[np.argsort(values[within], kind="stable")][:n])
+    return best
+
+
+def _nth_least(values: NDArray[np.float64], n: int) -> float:
+    n = min(n, len(values))
+    return float(np.partition(values, n - 1)[n - 1])
+
+
+def _between(low: np.floating, high: np.floating) -> np.floating:
+    """Return a threshold with `low < threshold <= high`, halfway if their dtype has one there."""
+    middle = low.dtype.type((np.longdouble(low) + np.longdouble(high)) / 2)
     return middle if middle > low else high

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -14,6 +15,7 @@ from vjcascade.cascade import THRESHOLD_EPSILON, Stage
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.training.boosting import WeakClassifier, boost
 from vjcascade.training.events import Rates, Work
+from vjcascade.training.samples import HaarSamples
 from vjcascade.training.search import StumpSearch
 from vjcascade.training.settings import TrainingSettings
 
@@ -80,17 +82,17 @@ class _Scores:
         return self._scores[self._n_positives :]
 
     def add(self, pool: NDArray[np.void], weak: WeakClassifier) -> None:
-        self._scores += weak.votes(self._integrals.values(pool[[weak.stump.feature]])[0])
+        self._scores += weak.votes(lambda feature: self._integrals.values(pool[[feature]])[0])
 
 
 class _Panel:
     """What an ensemble scores on the training and the held-out windows, and which of them a rate is taken from."""
 
-    def __init__(self, search: StumpSearch, windows: StageWindows, settings: TrainingSettings) -> None:
-        self._pool = search.pool
-        tilted = bool(search.pool["tilted"].any())
+    def __init__(self, samples: HaarSamples, windows: StageWindows, settings: TrainingSettings) -> None:
+        self._pool = samples.pool
+        tilted = bool(samples.pool["tilted"].any())
         held_out = windows.held_out_positives, windows.held_out_negatives
-        self._training = _Scores(search.integrals, len(windows.positives))
+        self._training = _Scores(samples.integrals, samples.n_positives)
         self._held_out = _Scores.of(*held_out, tilted=tilted)
         self._hit_rate = settings.hit_rate
         enough_positives = n_allowed_misses(len(held_out[0]), settings.hit_rate) >= 1
@@ -149,8 +151,9 @@ def train_stage(
     both = np.concatenate([windows.positives, windows.negatives])
     integrals = WindowIntegrals.of(both, tilted=bool(pool["tilted"].any()))
     work.progress(0, settings.max_weak, f"{len(pool):,} features of {len(both):,} windows")
-    search = StumpSearch(pool, integrals, len(windows.positives), work.n_threads)
-    panel = _Panel(search, windows, settings)
+    samples = HaarSamples(pool, integrals, len(windows.positives), work.n_threads)
+    search = StumpSearch(samples, work.n_threads)
+    panel = _Panel(samples, windows, settings)
     weak, ended_by = _grow(search, panel, settings, work)
     if not weak:
         return None
@@ -158,14 +161,9 @@ def train_stage(
     baseline = None
     if settings.baseline and settings.booster != BASELINE:
         work.progress(len(weak), settings.max_weak, "comparing with plain AdaBoost")
-        baseline = _baseline(search, windows, settings, len(weak))
+        baseline = _baseline(search, _Panel(samples, windows, settings), settings, len(weak))
     return StageResult(
-        stage=Stage(
-            features=pool[[w.stump.feature for w in weak]],
-            thresholds=np.array([w.stump.threshold for w in weak], np.float32),
-            leaves=np.array([w.leaves for w in weak], np.float32),
-            threshold=threshold,
-        ),
+        stage=_as_stage(pool, weak, threshold),
         natural=panel.rates(NATURAL_THRESHOLD),
         tuned=panel.rates(threshold),
         baseline=baseline,
@@ -181,7 +179,7 @@ def _grow(
     """Add weak classifiers until the targets hold; return them and why it ended."""
     booster = make_booster(settings.booster, settings.costs, settings.max_weak)
     weak: list[WeakClassifier] = []
-    for one in islice(boost(search, booster), settings.max_weak):
+    for one in islice(boost(search, booster, max_depth=settings.max_depth), settings.max_weak):
         weak.append(one)
         panel.add(one)
         rates = panel.rates(panel.tuned_threshold())
@@ -195,10 +193,23 @@ def _grow(
     return weak, "no further weak classifier is better than chance"
 
 
-def _baseline(search: StumpSearch, windows: StageWindows, settings: TrainingSettings, n_weak: int) -> Rates:
+def _as_stage(pool: NDArray[np.void], weak: Sequence[WeakClassifier], threshold: np.float32) -> Stage:
+    trees = [one.tree for one in weak]
+    stumps = [stump for tree in trees for stump in tree.stumps]
+    return Stage(
+        features=pool[[stump.feature for stump in stumps]],
+        thresholds=np.array([stump.threshold for stump in stumps], np.float32),
+        leaves=np.concatenate([one.leaves for one in weak]).astype(np.float32),
+        threshold=threshold,
+        children=np.concatenate([tree.children for tree in trees]),
+        tree_sizes=np.array([len(tree.stumps) for tree in trees], np.int32),
+    )
+
+
+def _baseline(search: StumpSearch, panel: _Panel, settings: TrainingSettings, n_weak: int) -> Rates:
     """Return what plain AdaBoost reaches with as many weak classifiers, its threshold set a posteriori."""
-    panel = _Panel(search, windows, settings)
-    for one in islice(boost(search, make_booster(BASELINE, Costs(), n_weak)), n_weak):
+    booster = make_booster(BASELINE, Costs(), n_weak)
+    for one in islice(boost(search, booster, max_depth=settings.max_depth), n_weak):
         panel.add(one)
     return panel.rates(panel.tuned_threshold())
 

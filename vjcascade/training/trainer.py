@@ -247,7 +247,7 @@ class _Run:
         n_measured = len(windows.held_out_negatives if on_held_out else windows.negatives)
         return StageRecord(
             stage=longer.n_stages,
-            n_weak=len(result.stage.thresholds),
+            n_weak=result.stage.n_trees,
             natural=result.natural,
             tuned=result.tuned,
             baseline=result.baseline,
