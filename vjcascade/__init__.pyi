@@ -1,6 +1,7 @@
 from .cascade import Cascade as Cascade
 from .detection import Detector as Detector, detect as detect
 from .errors import CascadeError as CascadeError
+from .estimators import CostBoostClassifier as CostBoostClassifier, HaarTransformer as HaarTransformer
 from .imaging import read_image as read_image
 from .training import (
     Preset as Preset,
@@ -15,8 +16,10 @@ __version__: str
 __all__ = [
     "Cascade",
     "CascadeError",
+    "CostBoostClassifier",
     "Detections",
     "Detector",
+    "HaarTransformer",
     "Preset",
     "Size",
     "TrainingSettings",
