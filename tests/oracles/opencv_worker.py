@@ -4,6 +4,7 @@ Every function takes the arrays of the request by name and returns a dict of arr
 """
 
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -172,6 +173,74 @@ def detect_once(classifier, gray, setting):
         minSize=(int(min_w), int(min_h)),
         maxSize=(int(max_w), int(max_h)),
     )
+
+
+BOOST_TYPES = {
+    "adaboost": cv2.ml.BOOST_DISCRETE,
+    "real": cv2.ml.BOOST_REAL,
+    "logit": cv2.ml.BOOST_LOGIT,
+    "gentle": cv2.ml.BOOST_GENTLE,
+}
+
+
+@offered
+def boost(names, weak_count, max_depth, **tables):
+    """Boost each table with each algorithm, of `BOOST_TYPES`, and apply it to the table's test rows.
+
+    The tables are `train_0` (n, n_features) float32, `labels_0` (n,) int32 of 0 and 1, `test_0` (n_test, n_features)
+    float32, then `train_1` and so on. The answers of table 0 are `gentle_0` (n_test,) float32, sums of
+    votes, and `gentle_0_nodes`, see `nodes_of`.
+    """
+    answers = {}
+    for i in range(len(tables) // 3):
+        for name in names:
+            model = boosted(
+                name, tables[f"train_{i}"], tables[f"labels_{i}"], int(weak_count), int(max_depth)
+            )
+            sums = model.predict(tables[f"test_{i}"], flags=cv2.ml.DTREES_PREDICT_SUM)[1]
+            answers[f"{name}_{i}"], answers[f"{name}_{i}_nodes"] = sums.ravel(), nodes_of(model)
+    return answers
+
+
+def boosted(name, train, labels, weak_count, max_depth):
+    """Return a trained cv2.ml.Boost."""
+    model = cv2.ml.Boost.create()
+    model.setBoostType(BOOST_TYPES[name])
+    model.setWeakCount(weak_count)
+    model.setMaxDepth(max_depth)
+    model.setWeightTrimRate(0)
+    if not model.train(cv2.ml.TrainData.create(train, cv2.ml.ROW_SAMPLE, labels)):
+        raise SystemExit(f"OpenCV cannot boost with {name}")
+    return model
+
+
+def nodes_of(model):
+    """Return all nodes of a boosted model, shape (n_nodes, 5), as its file tells them, depth first, left before right.
+
+    A row is the number of the tree, the depth, the feature (-1 in a leaf), the greatest value that goes left, and
+    what the node answers.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "model.xml")
+        model.save(path)
+        storage = cv2.FileStorage(path, cv2.FILE_STORAGE_READ)  # nodes die with it
+        trees = storage.getFirstTopLevelNode().getNode("trees")
+        return np.array(
+            [
+                (i, node.getNode("depth").real(), *split_of(node), node.getNode("value").real())
+                for i, tree in enumerate(items(trees))
+                for node in items(tree.getNode("nodes"))
+            ]
+        )
+
+
+def split_of(node):
+    """Return the feature and the greatest value that goes left; -1 and 0 in a leaf."""
+    splits = node.getNode("splits")
+    if splits.empty():
+        return -1, 0.0
+    (split,) = items(splits)
+    return split.getNode("var").real(), split.getNode("le").real()
 
 
 def main():

@@ -32,6 +32,27 @@ def test_training_benchmark():
     assert "one round:" in out
 
 
+def test_boosters_benchmark(tmp_path, rng):
+    for folder, side in (("crops", 9), ("photos", 40)):
+        (tmp_path / folder).mkdir()
+        write_image(tmp_path / folder / "picture.png", builders.smooth_noise(rng, side, side))
+    folders = ["--positives", str(tmp_path / "crops"), "--negatives", str(tmp_path / "photos")]
+    size = ["--samples", "60", "--window", "8x8", "--features-step", "4", "--rounds", "3", "--threads", "1"]
+    which = ["--ratios", "2", "10", "--boosters", "adacost", "cost-sensitive", "gentle"]
+    lines = run("bench_boosters.py", *size, *folders, *which).splitlines()
+    assert lines[0] == "514 features x 60 samples, 1 threads"
+    assert [line.split("|")[1].strip() for line in lines if line.startswith("| ")] == [
+        "booster, costs",
+        "adacost, 2:1",
+        "cost-sensitive, 2:1",
+        "cost-sensitive, 10:1",
+        "cost-sensitive sign=any, 2:1",
+        "cost-sensitive sign=any, 10:1",
+        "gentle, 2:1",
+    ]
+    assert "The greatest ratio of processor seconds is" in lines[-1]
+
+
 @pytest.mark.parametrize("name", ["build_face_model.py", "face_scenes.py"])
 def test_programs_explain_themselves(name):
     assert "usage:" in run(name, "--help")
