@@ -105,6 +105,18 @@ def test_losses_are_concave_and_the_same_for_a_classifier_and_its_negative(name,
     np.testing.assert_allclose(booster.loss(*(masses - points[0]), now), one, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", REAL_VALUED)
+def test_a_rounding_error_breaks_no_tie(name):
+    """Sums in another order may leave 1e-16 of a class in a leaf, where a loss is up to 1e5 times as steep."""
+    booster = make_booster(name, Costs(4.5, 0.5))
+    now = booster.begin_round(BoostingState.start(np.array([1, 1, -1, -1, -1], np.int8)))
+    one, other = 0.3 * now.positive_mass, 0.2 * now.negative_mass
+    for errors_p, errors_n in (([1e-16, 0.0, one], [other] * 3), ([one] * 3, [1e-16, 0.0, other])):
+        turned = now.positive_mass - np.array(errors_p), now.negative_mass - np.array(errors_n)
+        assert booster.choose(np.array(errors_p), np.array(errors_n), now) == 0
+        assert booster.choose(*turned, now) == 0
+
+
 def test_the_losses_of_a_leaf_by_hand():
     assert gini(np.array([0.3]), np.array([0.1])) == pytest.approx(0.4 * (1 - 0.75**2 - 0.25**2))
     assert mean_label(np.array([0.3]), np.array([0.1])) == pytest.approx(0.5)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pools
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, example, given, settings, strategies as st
 
 from vjcascade.boosters import BoostingState, Costs, Round, make_booster
 from vjcascade.boosters.cost_sensitive import best_steps
@@ -36,6 +36,7 @@ def slope(alpha, wrong, right, costs):
 
 
 @given(st.lists(log_masses, min_size=4, max_size=4), st.floats(0.1, 10), st.floats(0.1, 10))
+@example([0.0, -15.0, -1.6875, -17.0], 2.0, 1.0)  # solved at an end of the bracket
 @settings(max_examples=200, deadline=None)
 def test_the_step_is_where_the_loss_stops_falling(logs, cost_p, cost_n):
     """Wherever not clipped: the error that counts costs is in [1e-12, 1 - 1e-12]."""
