@@ -23,6 +23,9 @@ MIN_ALPHA = 1e-12
 SLOPE_STEP = 1e-6
 """Step of the differences that slopes are taken by, in masses of a class."""
 
+LEAST_MASS = 1e-100
+"""The masses of classes are taken to be no less where something is divided by them."""
+
 TIE_TOLERANCE = 1e-12
 """Losses this close are equal; the lowest index wins."""
 
@@ -150,14 +153,14 @@ class Booster(ABC):
         """
         if self.loss_is_linear:
             return 1.0, 1.0
-        steps = SLOPE_STEP * np.array([now.positive_mass, now.negative_mass])
+        steps = SLOPE_STEP * np.maximum([now.positive_mass, now.negative_mass], LEAST_MASS)
         points_p, points_n = (
             error_p + np.array([0.0, steps[0], 0.0]),
             error_n + np.array([0.0, 0.0, steps[1]]),
         )
         losses = self.loss(points_p, points_n, now)
         slopes = np.maximum((losses[1:] - losses[0]) / steps, 0.0)
-        return (float(slopes[0]), float(slopes[1])) if slopes.all() else (1.0, 1.0)
+        return (float(slopes[0]), float(slopes[1])) if (slopes > 0).all() else (1.0, 1.0)
 
     def sieve(self, error_p: float, error_n: float, now: Round) -> Sieve:
         """Return what a search computes for every feature to find the few that may win.

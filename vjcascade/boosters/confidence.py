@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.boosters.base import ERROR_FLOOR, MIN_ALPHA, Booster, Vote
+from vjcascade.boosters.base import ERROR_FLOOR, LEAST_MASS, MIN_ALPHA, Booster, Vote
 from vjcascade.boosters.sieve import Sieve
 from vjcascade.boosters.state import Floats, Round
 
@@ -50,7 +50,7 @@ class ConfidenceBooster(Booster):
         """
         if self.splits_by_gini:
             return Sieve(np.ones((1, 2)), by_impurity=True)
-        return Sieve(1 / np.array([[now.positive_mass, now.negative_mass]]), by_impurity=True)
+        return Sieve(1 / np.maximum([[now.positive_mass, now.negative_mass]], LEAST_MASS), by_impurity=True)
 
     def choose(self, errors_p: Floats, errors_n: Floats, now: Round) -> int:
         """Pick the weak classifier of least loss, whichever side of it is called positive."""

@@ -30,7 +30,7 @@ class CSB0(DiscreteBooster):
         Never: at costs (1, 1) the weights never change, and the same weak classifier is chosen for ever.
     Costs
         The scale matters: (3, 1) and (6, 2) give different ensembles. Ting has the smaller cost 1; `scale="min"`
-        divides both by it.
+        divides both by it. Costs below 1 weigh mistakes down.
     Degenerate
         With C_N = 1, once h misses no positive, the weights are fixed for good. At 1000:1 the ensemble calls
         everything positive. Else as AdaBoost.

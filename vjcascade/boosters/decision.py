@@ -40,7 +40,7 @@ def decision_threshold(
     rule: DecisionRule | str,
     *,
     costs: Costs,
-    total_alpha: float,
+    total_alpha: float = 0.0,
     scores: ArrayLike | None = None,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
+from vjcascade.boosters.base import LEAST_MASS
 from vjcascade.boosters.confidence import ConfidenceBooster, gini, log_odds
 from vjcascade.boosters.cost_generalized import CostGeneralized, Prior, checked_option
 from vjcascade.boosters.costs import Costs
@@ -161,7 +162,7 @@ class CostSensitiveRealBoost(ConfidenceBooster):
 
     def sieve(self, error_p: float, error_n: float, now: Round) -> Sieve:  # noqa: ARG002
         """Return the Gini impurity of classes that weigh their squared costs, which ranks nearly as the loss does."""
-        masses = np.array([[now.positive_mass, now.negative_mass]])
+        masses = np.maximum([[now.positive_mass, now.negative_mass]], LEAST_MASS)
         return Sieve(np.array([[self.costs.positive, self.costs.negative]]) ** 2 / masses, by_impurity=True)
 
     def impurity(self, masses_p: Floats, masses_n: Floats) -> Floats:

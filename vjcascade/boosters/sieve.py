@@ -19,29 +19,41 @@ class Sieve:
     """Lines (a, b): for each, a search finds every feature's least a errors_p + b errors_n.
 
     Where a feature's errors lie is known from its values on a few lines: the least a errors_p + errors_n is a concave
-    function of a, so between two lines it is no less than their mean, and nothing else is needed for a bound.
+    function of a, so between two lines it is no less than the straight line between its values at both, and nothing
+    else is needed for a bound.
 
     Attributes
     ----------
     lines : ndarray of shape (n_lines, 2), dtype float64
-        Coefficients, >= 0; one, or with bounds, four: they cost a tenth of AdaBoost's round.
-    bounds : callable or None
-        Takes the values of the lines, shape (n_lines, n_features), and returns two arrays of shape (n_features,)
-        that a feature's least loss cannot fall below or lie above. Without it, the value of the
-        first line is a guide only: the loss is computed for the features where it is least.
+        Coefficients, >= 0: one, or with bounds four, which take a tenth more than AdaBoost's one.
+    upper : callable or None
+        Takes the values of the lines, shape (n_lines, n_features), and returns what each feature's least loss
+        cannot lie above, shape (n_features,).
+    lower : callable or None
+        Takes these values and a bar, and returns what each feature's least loss cannot fall below: the nearer
+        to the bar, the more closely. Without the two, the value of the first line is a guide only: the loss is computed
+        for the features where it is least.
     by_impurity : bool
         Be guided by the Gini impurity of positives weighing a times, negatives b times as much, instead of
         by the line's value.
 
     Examples
     --------
-    >>> Sieve(np.array([[1.0, 1.0]])).bounds is None
+    >>> Sieve(np.array([[1.0, 1.0]])).lower is None
     True
     """
 
     lines: Floats
-    bounds: Callable[[Floats], tuple[Floats, Floats]] | None = None
+    upper: Callable[[Floats], Floats] | None = None
+    lower: Callable[[Floats, float], Floats] | None = None
     by_impurity: bool = False
+
+    def __post_init__(self) -> None:
+        n_lines = 1 if self.lower is None or self.upper is None else 4
+        if self.lines.shape != (n_lines, 2):  # kernels rely on it
+            raise ValueError(
+                f"the lines of this sieve must be of shape ({n_lines}, 2), not {self.lines.shape}"
+            )
 
 
 WHOLE = 0xFFFFFFFF
@@ -53,8 +65,8 @@ LINE_STEPS = np.array([0.0, 0.7, 1.0, 1.6])
 STEP_COUNTS = 8, 32, 128, 512
 """Steps at which losses are bounded: few for all features, more for those that are left."""
 
-N_LEFT = 32
-"""What cannot be among so many best is held off; no more steps are taken once so few are left."""
+N_LEFT = 64
+"""No more steps are taken once so few features are left."""
 
 
 def least_loss_sieve(guess: float, costs: Costs, now: Round) -> Sieve:
@@ -89,18 +101,19 @@ def least_loss_sieve(guess: float, costs: Costs, now: Round) -> Sieve:
         gaps = np.diff(steps, append=steps[-1]) * guess
         slack = np.cosh(factors.max() * np.maximum(gaps, np.roll(gaps, 1)) / 2)
         bounds = (_between_lines(lines, 2 * np.sinh(exponents)) @ values + at_zero[:, None]) / slack[:, None]
-        falling = bounds[-1] < bounds[-2]  # convex from there on: it may fall on
+        last, thresholds = _slopes_and_thresholds(guess * steps[-1:], factors, now)
+        falling = (_between_lines(lines, last) @ values)[0] < thresholds[0]  # some cut may fall on
         return np.where(falling, 0.0, bounds.min(axis=0))
 
-    def bounds(values: Floats) -> tuple[Floats, Floats]:
+    def upper(values: Floats) -> Floats:
         exponents = np.outer(slopes[1:], factors)
         at_zero = np.exp(-exponents) @ [now.positive_mass, now.negative_mass]
         scales = 2 * np.sinh(exponents).sum(axis=1)
         highest = (values[1:] + rounding(now)) * scales[:, None] + at_zero[:, None]
-        upper = np.minimum(highest.min(axis=0), 1.0)
-        return _lower_bounds(values, upper, losses), upper
+        least: Floats = np.minimum(highest.min(axis=0), 1.0)
+        return least
 
-    return Sieve(lines, bounds)
+    return Sieve(lines, upper, lambda values, bar: _lower_bounds(values, bar, losses))
 
 
 def greatest_step_sieve(guess: float, costs: Costs, now: Round) -> Sieve:
@@ -125,29 +138,31 @@ def greatest_step_sieve(guess: float, costs: Costs, now: Round) -> Sieve:
     """
     factors = np.array([costs.positive, costs.negative])
 
-    def slopes_and_thresholds(steps: Floats) -> tuple[Floats, Floats]:
-        exponents = np.outer(steps, factors)
-        thresholds = (factors * np.exp(-exponents)) @ [now.positive_mass, now.negative_mass]
-        return 2 * factors * np.cosh(exponents), thresholds
-
-    slopes, passed_below = slopes_and_thresholds(guess * LINE_STEPS)
+    slopes, passed_below = _slopes_and_thresholds(guess * LINE_STEPS, factors, now)
     lines, scales = _unit(slopes), slopes.sum(axis=1)
 
     def losses(values: Floats, steps: Floats) -> Floats:
         """Return lower bounds of minus the best step, shape (n_features,)."""
-        wanted, thresholds = slopes_and_thresholds(guess * steps)
+        wanted, thresholds = _slopes_and_thresholds(guess * steps, factors, now)
         passed = _between_lines(lines, wanted) @ values < thresholds[:, None]
         behind = np.where(passed.any(axis=0), len(steps) - np.argmax(passed[::-1], axis=0), 0)
         bounds: Floats = -np.append(guess * steps, np.inf)[behind]
         return bounds
 
-    def bounds(values: Floats) -> tuple[Floats, Floats]:
+    def upper(values: Floats) -> Floats:
         highest = (values + rounding(now)) * scales[:, None]
         n_passed = np.count_nonzero(highest < passed_below[:, None], axis=0)
-        upper: Floats = -guess * np.append(0.0, LINE_STEPS)[n_passed]
-        return _lower_bounds(values, upper, losses), upper
+        steps: Floats = -guess * np.append(0.0, LINE_STEPS)[n_passed]
+        return steps
 
-    return Sieve(lines, bounds)
+    return Sieve(lines, upper, lambda values, bar: _lower_bounds(values, bar, losses))
+
+
+def _slopes_and_thresholds(steps: Floats, factors: Floats, now: Round) -> tuple[Floats, Floats]:
+    """Return lines, and what a weak classifier's value must be below for its loss still to fall at each step."""
+    exponents = np.outer(steps, factors)
+    thresholds = (factors * np.exp(-exponents)) @ [now.positive_mass, now.negative_mass]
+    return 2 * factors * np.cosh(exponents), thresholds
 
 
 def rounding(now: Round) -> float:
@@ -189,11 +204,10 @@ def _between_lines(lines: Floats, wanted: Floats) -> Floats:
     return np.maximum(weights[1:-1][back], 0.0).T
 
 
-def _lower_bounds(values: Floats, upper: Floats, losses: Callable[[Floats, Floats], Floats]) -> Floats:
-    """Return lower bounds, the finer the nearer a feature is to being among the best."""
-    lower = np.full(len(upper), -np.inf)
-    among = np.arange(len(upper))
-    bar = np.partition(upper, min(N_LEFT, len(upper)) - 1)[min(N_LEFT, len(upper)) - 1]
+def _lower_bounds(values: Floats, bar: float, losses: Callable[[Floats, Floats], Floats]) -> Floats:
+    """Return lower bounds, computed in more and more steps for the features that are not above the bar yet."""
+    lower = np.full(values.shape[1], -np.inf)
+    among = np.arange(values.shape[1])
     for count in STEP_COUNTS:
         steps = np.concatenate(
             [np.linspace(0, 0.6, count // 4, endpoint=False), np.linspace(0.6, 1.6, count // 2)]

@@ -148,11 +148,6 @@ class Round:
         """Sample weights, shape (n,)."""
         return self.positive_part + self.negative_part
 
-    @property
-    def is_soft(self) -> bool:
-        """Whether some sample counts as both."""
-        return bool(np.any((self.positive_part > 0) & (self.negative_part > 0)))
-
     def masses_of(self, groups: NDArray[np.integer], n_groups: int) -> tuple[Floats, Floats]:
         """Return the sums of the two parts in each group of samples.
 

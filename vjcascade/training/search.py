@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vjcascade.boosters import Booster, Round
 from vjcascade.boosters.sieve import WHOLE
+from vjcascade.boosters.state import Floats
 from vjcascade.kernels.haar import N_BINS
 from vjcascade.kernels.stump import hull_of_cuts, least_gini, least_on_line, least_on_lines, weights_below
 from vjcascade.parallel import blocks, run_all
@@ -21,14 +22,17 @@ N_EXACT = 8
 N_GUIDED = 512
 """Features for which a loss without bounds is computed, over bins: the best by the sieve's guide."""
 
-N_LIKELY = 256
-"""Features whose losses sharpen the bar, where bounds leave more than so many."""
+N_LIKELY = 128
+"""Features whose losses set the bar that bounds are held against: so many by either of two signs."""
 
-MAX_BOUNDED = 4096
-"""Features at most for which a loss with bounds is computed, over bins; a few dozen are usual."""
+BATCH, MAX_BOUNDED = 512, 4096
+"""Features that are not held off: their losses are computed in batches, and so many at most."""
 
-N_FIRST_LOOK = 256
-"""Features, evenly spaced in the pool, from which the first round guesses at the winner."""
+SLACK = 1e-9
+"""Bounds of losses may be so much off by rounding."""
+
+N_FIRST_LOOK = 64
+"""Features, evenly spaced in the pool, that each round's guess at the winner looks at, beside the last best."""
 
 FEATURES_PER_TASK = 4096
 
@@ -76,9 +80,9 @@ class StumpSearch:
         self.labels = samples.labels
         self._n_threads = n_threads
         n_features = len(samples.bins)
-        self._last_best = np.unique(
-            np.linspace(0, n_features - 1, min(n_features, N_FIRST_LOOK)).astype(np.intp)
-        )
+        evenly = np.linspace(0, n_features - 1, min(n_features, N_FIRST_LOOK)).astype(np.intp)
+        self._first_look = np.unique(evenly)
+        self._probes = self._first_look
 
     def candidates(self, now: Round, booster: Booster) -> list[Stump]:
         """Return a round's best stumps, in the order of their features, then the two constant ones.
@@ -107,23 +111,41 @@ class StumpSearch:
 
     def _least_losses(self, now: Round, booster: Booster) -> NDArray[np.intp]:
         """Return the features of least loss, as far as the booster's sieve can tell."""
-        losses, errors_p, errors_n = self._binned_losses(self._last_best, now, booster)
+        losses, errors_p, errors_n = self._binned_losses(self._probes, now, booster)
         best = int(np.argmin(losses))
         sieve = booster.sieve(errors_p[best], errors_n[best], now)
-        if sieve.bounds is None:
+        if sieve.upper is None or sieve.lower is None:
             guide = self._gini if sieve.by_impurity else self._on_line
             among = _least(guide(sieve.lines[0], now), N_GUIDED)
+            losses, _, _ = self._binned_losses(among, now, booster)
         else:
-            lower, upper = sieve.bounds(self._on_lines(sieve.lines, now))
-            among = np.flatnonzero(lower <= _nth_least(upper, N_EXACT))
-            if len(among) > N_LIKELY:
-                likely = among[_least(upper[among], N_LIKELY)]
-                bar = _nth_least(self._binned_losses(likely, now, booster)[0], N_EXACT)
-                among = among[lower[among] <= bar]
-                among = among[_least(lower[among], MAX_BOUNDED)]
-        losses, _, _ = self._binned_losses(among, now, booster)
-        self._last_best = among[_least(losses, N_EXACT)]
-        return self._last_best
+            among, losses = self._not_held_off(
+                sieve.upper, sieve.lower, self._on_lines(sieve.lines, now), now, booster
+            )
+        self._probes = np.union1d(self._first_look, among[_least(losses, N_FIRST_LOOK)])
+        return among[_least(losses, N_EXACT)]
+
+    def _not_held_off(
+        self,
+        upper: Callable[[Floats], Floats],
+        lower: Callable[[Floats, float], Floats],
+        values: Floats,
+        now: Round,
+        booster: Booster,
+    ) -> tuple[NDArray[np.intp], Floats]:
+        """Return features, and their losses, among which the best surely are."""
+        likely = np.union1d(_least(upper(values), N_LIKELY), _least(values.sum(axis=0), N_LIKELY))
+        among, losses = likely, self._binned_losses(likely, now, booster)[0]
+        bounds = lower(values, _nth_least(losses, N_EXACT)) - SLACK
+        bounds[likely] = np.inf
+        waiting = np.argsort(bounds, kind="stable")[:MAX_BOUNDED]
+        while len(waiting) and bounds[waiting[0]] <= (bar := _nth_least(losses, N_EXACT)):
+            batch = waiting[:BATCH][bounds[waiting[:BATCH]] <= bar]
+            waiting = waiting[len(batch) :]
+            among = np.append(among, batch)
+            losses = np.append(losses, self._binned_losses(batch, now, booster)[0])
+        order = np.argsort(among)
+        return among[order], losses[order]
 
     def _on_line(self, line: NDArray[np.float64], now: Round) -> NDArray[np.float64]:
         weighted_p, weighted_n = line[0] * now.positive_part, line[1] * now.negative_part
