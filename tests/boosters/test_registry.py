@@ -123,7 +123,7 @@ def plugins(tmp_path, monkeypatch):
 
     def forget():
         registry._plugins.cache_clear()
-        registry._load.cache_clear()
+        registry._tried.cache_clear()
 
     def install(package, entry_points, **modules):
         plugin_packages.install(tmp_path, package, entry_points, **modules)

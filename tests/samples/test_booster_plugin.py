@@ -38,7 +38,7 @@ def site(tmp_path):
 def installed(site, monkeypatch):
     def forget():
         registry._plugins.cache_clear()
-        registry._load.cache_clear()
+        registry._tried.cache_clear()
 
     monkeypatch.syspath_prepend(site)
     forget()

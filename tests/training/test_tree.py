@@ -24,7 +24,6 @@ class Columns:
         order = np.argsort(-np.asarray(labels), kind="stable")
         self.labels = np.asarray(labels, np.int8)[order]
         self.bins = np.asarray(columns, np.uint8)[:, order]
-        self.n_positives = int((self.labels > 0).sum())
 
     def values(self, features):
         return self.bins[features].astype(np.float64)

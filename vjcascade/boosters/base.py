@@ -13,6 +13,7 @@ from vjcascade.boosters.costs import Costs
 from vjcascade.boosters.hull import near_lower_hull
 from vjcascade.boosters.sieve import Sieve
 from vjcascade.boosters.state import BoostingState, Floats, Round
+from vjcascade.errors import SettingsError
 
 ERROR_FLOOR = 1e-12
 """Weighted errors are clipped to [floor, 1 - floor] before a logarithm, so a perfect weak classifier counts 13.8."""
@@ -275,3 +276,30 @@ def clipped(error: float) -> float:
     (1e-12, 0.3)
     """
     return min(max(error, ERROR_FLOOR), 1 - ERROR_FLOOR)
+
+
+def checked_option(name: str, value: str, choices: tuple[str, ...]) -> str:
+    """Return a booster's option as it is, if it is one of its choices.
+
+    Parameters
+    ----------
+    name : str
+        Of the option.
+    value : str
+        What was given.
+    choices : tuple of str
+        What may be given.
+
+    Returns
+    -------
+    str
+        The value.
+
+    Raises
+    ------
+    SettingsError
+        If it is not one of the choices.
+    """
+    if value not in choices:
+        raise SettingsError(f"{name} {value!r} is not one of {', '.join(choices)}")
+    return value

@@ -7,10 +7,9 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from vjcascade.boosters.adaboost import AdaBoost
-from vjcascade.boosters.base import Booster
+from vjcascade.boosters.base import Booster, checked_option
 from vjcascade.boosters.costs import Costs
 from vjcascade.boosters.state import BoostingState, Floats
-from vjcascade.errors import SettingsError
 
 Prior = Literal["class", "sample"]
 
@@ -97,30 +96,3 @@ def balanced(state: BoostingState) -> Floats:
     totals = np.where(positive, weights[positive].sum(), weights[~positive].sum())
     logs: Floats = state.log_prior - np.log(totals)
     return logs
-
-
-def checked_option(name: str, value: str, choices: tuple[str, ...]) -> str:
-    """Return a booster's option as it is, if it is one of its choices.
-
-    Parameters
-    ----------
-    name : str
-        Of the option.
-    value : str
-        What was given.
-    choices : tuple of str
-        What may be given.
-
-    Returns
-    -------
-    str
-        The value.
-
-    Raises
-    ------
-    SettingsError
-        If it is not one of the choices.
-    """
-    if value not in choices:
-        raise SettingsError(f"{name} {value!r} is not one of {', '.join(choices)}")
-    return value

@@ -8,8 +8,15 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.boosters.base import MIN_ALPHA, DiscreteBooster, Vote, first_of_least, half_log_odds
-from vjcascade.boosters.cost_generalized import balanced, checked_option
+from vjcascade.boosters.base import (
+    MIN_ALPHA,
+    DiscreteBooster,
+    Vote,
+    checked_option,
+    first_of_least,
+    half_log_odds,
+)
+from vjcascade.boosters.cost_generalized import balanced
 from vjcascade.boosters.costs import Costs
 from vjcascade.boosters.hull import near_lower_hull
 from vjcascade.boosters.sieve import Sieve, greatest_step_sieve, least_loss_sieve

@@ -16,9 +16,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from vjcascade.boosters.state import Floats
 from vjcascade.errors import SettingsError
-
-Floats = NDArray[np.float64]
 
 SPELLINGS = (
     "4 (a missed positive costs 4 false alarms), 4:1 (what a missed positive and a false alarm cost), "

@@ -6,8 +6,7 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from vjcascade.boosters.base import DiscreteBooster, half_log_odds
-from vjcascade.boosters.cost_generalized import checked_option
+from vjcascade.boosters.base import DiscreteBooster, checked_option, half_log_odds
 from vjcascade.boosters.costs import Costs
 from vjcascade.boosters.state import BoostingState, Floats, Round
 

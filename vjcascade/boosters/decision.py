@@ -30,6 +30,21 @@ class DecisionRule(StrEnum):
     CALIBRATED = "calibrated"
     MINIMUM_COST = "minimum-cost"
 
+    @classmethod
+    def parse(cls, rule: DecisionRule | str) -> DecisionRule:
+        """Return a rule by its name.
+
+        Raises
+        ------
+        SettingsError
+            If there is no such rule; near names are told.
+        """
+        try:
+            return cls(rule)
+        except ValueError:
+            hint = name_hint(str(rule), map(str, cls))
+            raise SettingsError(f"there is no decision rule {rule!r}; {hint}") from None
+
     @property
     def needs_samples(self) -> bool:
         """Whether the rule looks at scores and labels of samples that were not trained on."""
@@ -78,12 +93,7 @@ def decision_threshold(
     >>> decision_threshold("minimum-cost", costs=Costs(4, 1), total_alpha=9.0, **held_out)
     -0.5
     """
-    try:
-        rule = DecisionRule(rule)
-    except ValueError:
-        raise SettingsError(
-            f"there is no decision rule {rule!r}; {name_hint(str(rule), map(str, DecisionRule))}"
-        ) from None
+    rule = DecisionRule.parse(rule)
     if rule == DecisionRule.NATURAL:
         return 0.0
     if rule == DecisionRule.THEORY:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vjcascade.boosters.costs import Costs, Floats
+from vjcascade.boosters.costs import Costs
+from vjcascade.boosters.state import Floats
 from vjcascade.errors import SettingsError
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from vjcascade.boosters.state import Floats
 
 NEAR = 4e-12
 """Points this close to the hull may tie with a vertex."""

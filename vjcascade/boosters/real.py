@@ -6,9 +6,9 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from vjcascade.boosters.base import LEAST_MASS
+from vjcascade.boosters.base import LEAST_MASS, checked_option
 from vjcascade.boosters.confidence import ConfidenceBooster, gini, log_odds
-from vjcascade.boosters.cost_generalized import CostGeneralized, Prior, checked_option
+from vjcascade.boosters.cost_generalized import CostGeneralized, Prior
 from vjcascade.boosters.costs import Costs
 from vjcascade.boosters.sieve import Sieve
 from vjcascade.boosters.state import BoostingState, Floats, Round

@@ -168,9 +168,24 @@ def _plugins() -> dict[str, list[EntryPoint]]:
     return found
 
 
-@cache
 def _load(name: str) -> type[Booster]:
     """Return a plug-in's class, or raise `SettingsError` if it is broken."""
+    found = _tried(name)
+    if isinstance(found, SettingsError):
+        raise found
+    return found
+
+
+@cache
+def _tried(name: str) -> type[Booster] | SettingsError:
+    """Import a plug-in, once: return its class, or what is wrong with it."""
+    try:
+        return _imported(name)
+    except SettingsError as error:
+        return error
+
+
+def _imported(name: str) -> type[Booster]:
     entry, *others = _plugins()[name]
     if others:
         raise SettingsError(f"{_called(entry)} has the name of {_called(others[0])}: uninstall one of them")
@@ -191,11 +206,7 @@ def _load(name: str) -> type[Booster]:
 
 
 def _works(name: str) -> bool:
-    try:
-        _load(name)
-    except SettingsError:
-        return False
-    return True
+    return not isinstance(_tried(name), SettingsError)
 
 
 def _called(entry: EntryPoint) -> str:

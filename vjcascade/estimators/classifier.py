@@ -35,7 +35,6 @@ from vjcascade.training.samples import TableSamples
 from vjcascade.training.search import StumpSearch
 from vjcascade.training.settings import MAX_DEPTH
 from vjcascade.training.tree import Tree
-from vjcascade.words import name_hint
 
 SampleCosts: TypeAlias = ArrayLike | Callable[[Floats], float]
 
@@ -312,11 +311,7 @@ class CostBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(options, Mapping) or options.keys() & {"name", "costs", "n_rounds"}:
             raise SettingsError(f"booster_options {options!r} are not a mapping of the booster's own options")
         booster = make_booster(self.booster, self.costs_, int(self.n_estimators), **options)
-        try:
-            rule = DecisionRule(self.decision)
-        except ValueError:
-            hint = name_hint(str(self.decision), map(str, DecisionRule))
-            raise SettingsError(f"there is no decision rule {self.decision!r}; {hint}") from None
+        rule = DecisionRule.parse(self.decision)
         if rule == DecisionRule.ADAMEC and isinstance(booster, ConfidenceBooster):
             raise SettingsError(
                 f"the decision rule adamec counts votes of -1 and +1; those of {self.booster!r} are real numbers: "

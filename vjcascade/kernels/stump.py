@@ -22,10 +22,10 @@ def least_on_line(
     errors: NDArray[np.float64],  # OUT (n_features,)
 ) -> None:
     """Write each feature's least weighted error over all cuts between bins and both polarities."""
-    n_features, n_samples = bins.shape
+    n_features = len(bins)
     histograms = np.empty((4, N_BINS))
     for first in range(0, n_features, 4):
-        _add_up(bins, first, signed_weights, 0, n_samples, histograms)
+        _add_up(bins, first, signed_weights, histograms)
         for lane in range(min(4, n_features - first)):
             below, low, high = 0.0, 0.0, 0.0
             for b in range(N_BINS):
@@ -43,11 +43,11 @@ def least_on_lines(
     least: NDArray[np.float64],  # OUT (N_LINES, n_features)
 ) -> None:
     """Write for each line (a, b) and feature the least a * errors_p + b * errors_n."""
-    n_features, n_samples = bins.shape
+    n_features = len(bins)
     histograms = np.empty((4, N_BINS), np.uint64)
     below_p, below_n = np.empty(N_BINS), np.empty(N_BINS)
     for first in range(0, n_features, 4):
-        _add_up(bins, first, packed_weights, 0, n_samples, histograms)
+        _add_up(bins, first, packed_weights, histograms)
         for lane in range(min(4, n_features - first)):
             _unpack(histograms[lane], below_p, below_n)
             _least_on_four_lines(below_p, below_n, lines, least[:, first + lane])
@@ -60,11 +60,11 @@ def least_gini(
     losses: NDArray[np.float64],  # OUT (n_features,)
 ) -> None:
     """Write the least sum of both sides' 2 P N / (P + N) over all cuts between bins."""
-    n_features, n_samples = bins.shape
+    n_features = len(bins)
     histograms = np.empty((4, N_BINS), np.uint64)
     below_p, below_n, sums = np.empty(N_BINS), np.empty(N_BINS), np.empty(N_BINS)
     for first in range(0, n_features, 4):
-        _add_up(bins, first, packed_weights, 0, n_samples, histograms)
+        _add_up(bins, first, packed_weights, histograms)
         for lane in range(min(4, n_features - first)):
             _unpack(histograms[lane], below_p, below_n)
             mass_p, mass_n = below_p[N_BINS - 1], below_n[N_BINS - 1]
@@ -129,11 +129,9 @@ def _add_up(
     bins: NDArray[np.uint8],  # IN (n_features, n_samples)
     first: int,
     weights: NDArray[Any],  # IN (n_samples,)
-    start: int,
-    stop: int,
     histograms: NDArray[Any],  # OUT (4, N_BINS), of the weights' dtype
 ) -> None:
-    """Write the weight in each bin of four features, over the samples `start:stop`.
+    """Write the weight in each bin of four features.
 
     The four share a pass: four chains of additions instead of one hide each other's latency.
     """
@@ -142,7 +140,7 @@ def _add_up(
     row2, row3 = bins[min(first + 2, last)], bins[min(first + 3, last)]
     histograms[:] = 0
     sums0, sums1, sums2, sums3 = histograms[0], histograms[1], histograms[2], histograms[3]
-    for i in range(start, stop):
+    for i in range(len(weights)):
         weight = weights[i]
         sums0[row0[i]] += weight
         sums1[row1[i]] += weight

@@ -14,20 +14,17 @@ from vjcascade.parallel import run_all
 
 
 class Samples(Protocol):
-    """What a search needs to know of samples; the positives come first.
+    """What a search needs to know of samples.
 
     Attributes
     ----------
     labels : ndarray of shape (n_samples,), dtype int8
         +1 for positives, -1 for negatives.
-    n_positives : int
-        How many of them are positives.
     bins : ndarray of shape (n_features, n_samples), dtype uint8
         Each feature's values, sorted into bins that rise with the value.
     """
 
     labels: NDArray[np.int8]
-    n_positives: int
     bins: NDArray[np.uint8]
 
     def values(self, features: NDArray[np.intp]) -> NDArray[np.floating]:
@@ -86,7 +83,6 @@ class TableSamples:
     """
 
     def __init__(self, table: NDArray[np.float64], n_positives: int, n_threads: int) -> None:
-        self.n_positives = n_positives
         self.labels = np.where(np.arange(len(table)) < n_positives, 1, -1).astype(np.int8)
         self.bins = np.empty(table.shape[::-1], np.uint8)
         self._columns = np.ascontiguousarray(table.T)

@@ -133,7 +133,7 @@ class StumpSearch:
         now: Round,
         booster: Booster,
     ) -> tuple[NDArray[np.intp], Floats]:
-        """Return features, and their losses, among which the best surely are."""
+        """Return features, and their losses, among which the best are, unless more than `MAX_BOUNDED` wait."""
         likely = np.union1d(_least(upper(values), N_LIKELY), _least(values.sum(axis=0), N_LIKELY))
         among, losses = likely, self._binned_losses(likely, now, booster)[0]
         bounds = lower(values, _nth_least(losses, N_EXACT)) - SLACK
@@ -147,42 +147,36 @@ class StumpSearch:
         order = np.argsort(among)
         return among[order], losses[order]
 
-    def _on_line(self, line: NDArray[np.float64], now: Round) -> NDArray[np.float64]:
+    def _on_line(self, line: Floats, now: Round) -> Floats:
         weighted_p, weighted_n = line[0] * now.positive_part, line[1] * now.negative_part
         signed, mass_p, mass_n = weighted_p - weighted_n, float(weighted_p.sum()), float(weighted_n.sum())
-        bins, errors = self.samples.bins, np.empty(len(self.samples.bins))
-
-        def measure(part: slice) -> None:
-            least_on_line(bins[part], signed, mass_p, mass_n, errors[part])
-
-        run_all(measure, blocks(len(bins), FEATURES_PER_TASK), self._n_threads)
+        errors = np.empty(len(self.samples.bins))
+        self._pass(lambda bins, part: least_on_line(bins, signed, mass_p, mass_n, errors[part]))
         return errors
 
-    def _gini(self, factors: NDArray[np.float64], now: Round) -> NDArray[np.float64]:
+    def _gini(self, factors: Floats, now: Round) -> Floats:
         packed, _ = _packed(factors[0] * now.positive_part, factors[1] * now.negative_part)
-        bins, losses = self.samples.bins, np.empty(len(self.samples.bins))
-
-        def measure(part: slice) -> None:
-            least_gini(bins[part], packed, losses[part])
-
-        run_all(measure, blocks(len(bins), FEATURES_PER_TASK), self._n_threads)
+        losses = np.empty(len(self.samples.bins))
+        self._pass(lambda bins, part: least_gini(bins, packed, losses[part]))
         return losses
 
-    def _on_lines(self, lines: NDArray[np.float64], now: Round) -> NDArray[np.float64]:
+    def _on_lines(self, lines: Floats, now: Round) -> Floats:
         """Return the least values of each line, shape (n_lines, n_features), at most so much too low as rounding is."""
         packed, unit = _packed(now.positive_part, now.negative_part)
-        bins, values = self.samples.bins, np.empty((len(lines), len(self.samples.bins)))
-
-        def measure(part: slice) -> None:
-            least_on_lines(bins[part], packed, lines, values[:, part])
-
-        run_all(measure, blocks(len(bins), FEATURES_PER_TASK), self._n_threads)
+        values = np.empty((len(lines), len(self.samples.bins)))
+        self._pass(lambda bins, part: least_on_lines(bins, packed, lines, values[:, part]))
         values *= unit
         return values
 
+    def _pass(self, measure: Callable[[NDArray[np.uint8], slice], None]) -> None:
+        """Call a kernel for every part of the pool: with the bins of its features, and where these are."""
+        bins = self.samples.bins
+        parts = blocks(len(bins), FEATURES_PER_TASK)
+        run_all(lambda part: measure(bins[part], part), parts, self._n_threads)
+
     def _binned_losses(
         self, features: NDArray[np.intp], now: Round, booster: Booster
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    ) -> tuple[Floats, Floats, Floats]:
         """Return each feature's least loss over its bins, and the class-wise errors there."""
         points = [_hull(_weights_below(self.samples.bins[feature], now))[1] for feature in features]
         counts = np.array([errors.shape[1] for errors in points])

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.boosters import Booster, ConfidenceBooster, Costs, Round, make_booster
+from vjcascade.boosters import Booster, ConfidenceBooster, Costs, Round
+from vjcascade.boosters.adaboost import AdaBoost
 from vjcascade.boosters.base import TIE_TOLERANCE
 from vjcascade.training.search import Stump, StumpSearch
 
@@ -93,7 +94,7 @@ def grow_tree(search: StumpSearch, booster: Booster, now: Round, max_depth: int)
         return Tree.of_stump(root)
     if not isinstance(booster, ConfidenceBooster):
         now = now.scaled(*booster.slope(root.error_p, root.error_n, now))
-        booster = make_booster("adaboost", Costs())
+        booster = AdaBoost(Costs())
     return _Growth(search, booster, now).grow(root, max_depth)
 
 
