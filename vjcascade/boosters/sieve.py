@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from vjcascade.boosters.costs import Costs
 from vjcascade.boosters.state import Floats, Round
+from vjcascade.parallel import blocks
+
+Bounds = Callable[[Floats], Floats]
+"""From the values of a sieve's lines, shape (n_lines, n_features), to a bound for each feature, shape (n_features,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +66,9 @@ LINE_STEPS = np.array([0.0, 0.7, 1.0, 1.6])
 STEP_COUNTS = 8, 32, 128, 512
 """Steps at which losses are bounded: few for all features, more for those that are left."""
 
+FEATURES_AT_ONCE = 2048
+"""What is computed for so many features at so many steps stays in a processor's cache."""
+
 N_LEFT = 64
 """No more steps are taken once so few features are left."""
 
@@ -91,15 +98,23 @@ def least_loss_sieve(guess: float, costs: Costs, now: Round) -> Sieve:
     slopes = guess * LINE_STEPS
     lines = _unit(np.concatenate([[factors], np.sinh(np.outer(slopes[1:], factors))]))
 
-    def losses(values: Floats, steps: Floats) -> Floats:
-        """Return lower bounds of the least loss, shape (n_features,)."""
+    def losses_at(steps: Floats) -> Bounds:
+        """Return what computes lower bounds of the least loss, from its values at some steps."""
         wanted, at_zero = _losses_at(guess * steps, factors, now)
         gaps = np.diff(steps, append=steps[-1]) * guess
         slack = np.cosh(factors.max() * np.maximum(gaps, np.roll(gaps, 1)) / 2)
-        bounds = (_least_between(lines, wanted, values) + at_zero[:, None]) / slack[:, None]
         last, thresholds = _slopes_and_thresholds(guess * steps[-1:], factors, now)
-        falling = _least_between(lines, last, values)[0] < thresholds[0]  # some cut may fall on
-        return np.where(falling, 0.0, bounds.min(axis=0))
+        weights = np.concatenate(
+            [_between_lines(lines, wanted) / slack[:, None], _between_lines(lines, last)]
+        )
+        offsets = (at_zero / slack)[:, None]
+
+        def bound(values: Floats) -> Floats:
+            least = _least_between(weights, values)
+            falling = least[-1] < thresholds[0]  # some cut may fall on
+            return np.where(falling, 0.0, (least[:-1] + offsets).min(axis=0))
+
+        return bound
 
     def upper(values: Floats) -> Floats:
         wanted, at_zero = _losses_at(slopes[1:], factors, now)
@@ -107,7 +122,9 @@ def least_loss_sieve(guess: float, costs: Costs, now: Round) -> Sieve:
         least: Floats = np.minimum(highest.min(axis=0), 1.0)
         return least
 
-    return Sieve(lines, upper, lambda values, bar: _lower_bounds(values, bar, losses))
+    first = np.searchsorted(STEP_COUNTS[:-1], 8 * factors.max() * guess)  # fewer would let all features in
+    counts = STEP_COUNTS[first:]
+    return Sieve(lines, upper, lambda values, bar: _lower_bounds(values, bar, losses_at, counts))
 
 
 def greatest_step_sieve(guess: float, costs: Costs, now: Round) -> Sieve:
@@ -135,13 +152,19 @@ def greatest_step_sieve(guess: float, costs: Costs, now: Round) -> Sieve:
     slopes, passed_below = _slopes_and_thresholds(guess * LINE_STEPS, factors, now)
     lines, scales = _unit(slopes), slopes.sum(axis=1)
 
-    def losses(values: Floats, steps: Floats) -> Floats:
-        """Return lower bounds of minus the best step, shape (n_features,)."""
+    def losses_at(steps: Floats) -> Bounds:
+        """Return what computes lower bounds of minus the best step, from whether it is beyond some steps."""
         wanted, thresholds = _slopes_and_thresholds(guess * steps, factors, now)
-        passed = _least_between(lines, wanted, values) < thresholds[:, None]
-        behind = np.where(passed.any(axis=0), len(steps) - np.argmax(passed[::-1], axis=0), 0)
-        bounds: Floats = -np.append(guess * steps, np.inf)[behind]
-        return bounds
+        weights = _between_lines(lines, wanted)
+        least_beyond = -np.append(guess * steps, np.inf)
+
+        def bound(values: Floats) -> Floats:
+            passed = _least_between(weights, values) < thresholds[:, None]
+            behind = np.where(passed.any(axis=0), len(steps) - np.argmax(passed[::-1], axis=0), 0)
+            bounds: Floats = least_beyond[behind]
+            return bounds
+
+        return bound
 
     def upper(values: Floats) -> Floats:
         highest = (values + rounding(now)) * scales[:, None]
@@ -149,7 +172,7 @@ def greatest_step_sieve(guess: float, costs: Costs, now: Round) -> Sieve:
         steps: Floats = -guess * np.append(0.0, LINE_STEPS)[n_passed]
         return steps
 
-    return Sieve(lines, upper, lambda values, bar: _lower_bounds(values, bar, losses))
+    return Sieve(lines, upper, lambda values, bar: _lower_bounds(values, bar, losses_at, STEP_COUNTS))
 
 
 def _losses_at(steps: Floats, factors: Floats, now: Round) -> tuple[Floats, Floats]:
@@ -184,12 +207,12 @@ def _unit(lines: Floats) -> Floats:
     return unit
 
 
-def _least_between(lines: Floats, wanted: Floats, values: Floats) -> Floats:
-    """Return lower bounds of wanted lines from the values of the given ones, shape (n_wanted, n_features).
+def _least_between(weights: Floats, values: Floats) -> Floats:
+    """Return lower bounds of lines, shape (n_lines, n_features), as sums of a few values with weights.
 
     Not by a matrix product: for sums of four, the threads of the library behind it cost more than they save.
     """
-    least: Floats = np.einsum("wl,lf->wf", _between_lines(lines, wanted), values)
+    least: Floats = np.einsum("wl,lf->wf", weights, values)
     return least
 
 
@@ -202,28 +225,31 @@ def _between_lines(lines: Floats, wanted: Floats) -> Floats:
     known = np.concatenate([[[0.0, 1.0]], lines[order], [[1.0, 0.0]]])
     ratios = wanted[:, 0] / np.maximum(wanted.sum(axis=1), 1e-300)
     place = np.clip(np.searchsorted(known[:, 0], ratios, side="right"), 1, len(known) - 1)
+    (a, b), (c, d) = known[place - 1].T, known[place].T
+    area = a * d - b * c
+    safe = np.where(area != 0, area, 1.0)
     weights = np.zeros((len(known), len(wanted)))
-    for i, (after, line) in enumerate(zip(place, wanted, strict=True)):
-        if known[after, 0] > known[after - 1, 0]:
-            weights[[after - 1, after], i] = np.linalg.solve(known[[after - 1, after]].T, line)
-        else:
-            weights[after, i] = line.sum()
+    column = np.arange(len(wanted))
+    weights[place - 1, column] = np.where(area != 0, (wanted[:, 0] * d - wanted[:, 1] * c) / safe, 0.0)
+    weights[place, column] = np.where(
+        area != 0, (wanted[:, 1] * a - wanted[:, 0] * b) / safe, wanted.sum(axis=1)
+    )
     back = np.empty_like(order)
     back[order] = np.arange(len(order))
     return np.maximum(weights[1:-1][back], 0.0).T
 
 
-def _lower_bounds(values: Floats, bar: float, losses: Callable[[Floats, Floats], Floats]) -> Floats:
+def _lower_bounds(
+    values: Floats, bar: float, losses_at: Callable[[Floats], Bounds], counts: Sequence[int]
+) -> Floats:
     """Return lower bounds, computed in more and more steps for the features that are not above the bar yet."""
     lower = np.full(values.shape[1], -np.inf)
     among = np.arange(values.shape[1])
-    for count in STEP_COUNTS:
-        steps = np.concatenate(
-            [np.linspace(0, 0.6, count // 4, endpoint=False), np.linspace(0.6, 1.6, count // 2)]
-        )
-        lower[among] = losses(
-            values[:, among], np.concatenate([steps, np.linspace(1.6, 3, count // 4 + 1)[1:]])
-        )
+    for count in counts:
+        around = [np.linspace(0, 0.6, count // 4, endpoint=False), np.linspace(0.6, 1.6, count // 2)]
+        bound = losses_at(np.concatenate([*around, np.linspace(1.6, 3, count // 4 + 1)[1:]]))
+        for part in blocks(len(among), FEATURES_AT_ONCE):
+            lower[among[part]] = bound(values[:, among[part]])
         among = among[lower[among] <= bar]
         if len(among) <= N_LEFT:
             break
