@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.errors import ModelError, SettingsError
-from vjcascade.types import FEATURE_DTYPE, Detections, Size
+from vjcascade.types import FEATURE_DTYPE, LBP_DTYPE, Detections, FeatureType, Size
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -25,7 +25,17 @@ NODE_DTYPE = np.dtype(
         ("right", np.int32),
     ]
 )
-"""One inner node of a weak classifier; a stump is a tree of one node."""
+"""One inner node of a weak classifier over Haar features; a stump is a tree of one node."""
+
+LBP_NODE_DTYPE = np.dtype(
+    [
+        ("feature", np.int32),
+        ("subset", np.uint32, (8,)),  # bit `code & 31` of word `code >> 5` is set: left is taken
+        ("left", np.int32),
+        ("right", np.int32),
+    ]
+)
+"""One inner node of a weak classifier over LBP features, whose values are codes from 0 to 255."""
 
 THRESHOLD_EPSILON = np.float32(1e-5)
 """What OpenCV's detector subtracts from every stage threshold, in float32."""
@@ -96,7 +106,7 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class Cascade:
-    """A Viola-Jones cascade: stages of trees over Haar features, in flat arrays.
+    """A Viola-Jones cascade: stages of trees over Haar or LBP features, in flat arrays.
 
     A window passes a stage if the sum of its trees' leaf values (float64 over float32 leaves) is not below
     `effective_thresholds`; it is accepted if it passes every stage. `Cascade(window)` accepts everything.
@@ -105,9 +115,9 @@ class Cascade:
     ----------
     window : Size
         Training window, in pixels; may be given as a pair (width, height).
-    features : ndarray of shape (n_features,), dtype `FEATURE_DTYPE`
-        The features that nodes refer to.
-    nodes : ndarray of shape (n_nodes,), dtype `NODE_DTYPE`
+    features : ndarray of shape (n_features,), dtype `FEATURE_DTYPE` or `LBP_DTYPE`
+        The features that nodes refer to; their dtype makes it a Haar or an LBP cascade.
+    nodes : ndarray of shape (n_nodes,), dtype `NODE_DTYPE` or `LBP_NODE_DTYPE`
         The nodes of all trees, tree after tree; a tree's root comes first and children after parents.
     tree_starts : ndarray of shape (n_trees + 1,), dtype int32
         Tree `t` has the nodes `tree_starts[t]:tree_starts[t + 1]`, and one leaf more than nodes: its first
@@ -149,9 +159,17 @@ class Cascade:
         except SettingsError as error:
             raise ModelError(str(error)) from None
         _check_arrays(self)
-        _check_features(self.window, self.features)
+        if self.feature_type is FeatureType.LBP:
+            _check_cells(self.window, self.features)
+        else:
+            _check_rectangles(self.window, self.features)
         _check_counts(self)
         _check_children(self)
+
+    @property
+    def feature_type(self) -> FeatureType:
+        """What the nodes look at."""
+        return FeatureType.LBP if self.features.dtype == LBP_DTYPE else FeatureType.HAAR
 
     @property
     def n_stages(self) -> int:
@@ -235,9 +253,10 @@ def _shared_features(
 
 def _check_arrays(cascade: Cascade) -> None:
     """Refuse arrays of another kind than documented, and numbers that are not finite."""
+    is_lbp = cascade.feature_type is FeatureType.LBP
     for name, dtype in (
-        ("features", FEATURE_DTYPE),
-        ("nodes", NODE_DTYPE),
+        ("features", LBP_DTYPE if is_lbp else FEATURE_DTYPE),
+        ("nodes", LBP_NODE_DTYPE if is_lbp else NODE_DTYPE),
         ("tree_starts", np.dtype(np.int32)),
         ("leaves", np.dtype(np.float32)),
         ("stage_starts", np.dtype(np.int32)),
@@ -246,17 +265,30 @@ def _check_arrays(cascade: Cascade) -> None:
         array = getattr(cascade, name)
         if array.ndim != 1 or array.dtype != dtype:
             raise ModelError(f"{name} must be a 1-D array of {dtype}, not {array.ndim}-D of {array.dtype}")
-    for name, values in (
-        ("rectangle weight", cascade.features["weights"]),
-        ("node threshold", cascade.nodes["threshold"]),
-        ("leaf value", cascade.leaves),
-        ("stage threshold", cascade.stage_thresholds),
-    ):
+    numbers = [("leaf value", cascade.leaves), ("stage threshold", cascade.stage_thresholds)]
+    if not is_lbp:
+        numbers.append(("rectangle weight", cascade.features["weights"].ravel()))
+        numbers.append(("node threshold", cascade.nodes["threshold"]))
+    for name, values in numbers:
         if not np.isfinite(values).all():
             raise ModelError(f"a {name} is not a finite number")
 
 
-def _check_features(window: Size, features: NDArray[np.void]) -> None:
+def _check_cells(window: Size, features: NDArray[np.void]) -> None:
+    """Refuse LBP features whose 3x3 cells do not all lie in the window; OpenCV only looks at the first."""
+    x, y, w, h = features["cell"].astype(np.int64).T
+    fits = (
+        (x >= 0) & (y >= 0) & (w > 0) & (h > 0) & (x + 3 * w <= window.width) & (y + 3 * h <= window.height)
+    )
+    if not fits.all():
+        feature = np.flatnonzero(~fits)[0]
+        raise ModelError(
+            f"feature {feature}: three by three cells {features['cell'][feature].tolist()} (x, y, w, h) do not lie "
+            f"in the {window} window"
+        )
+
+
+def _check_rectangles(window: Size, features: NDArray[np.void]) -> None:
     """Refuse rectangles that a scan could not evaluate inside its integral image.
 
     The first two must be there, the third may be absent.

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.errors import SettingsError
+
+
+class FeatureType(StrEnum):
+    """What the nodes of a cascade look at; spelt as in OpenCV's files."""
+
+    HAAR = "HAAR"
+    LBP = "LBP"
+
 
 FEATURE_DTYPE = np.dtype(
     [
@@ -26,6 +35,9 @@ FEATURE_DTYPE = np.dtype(
     ]
 )
 """One Haar feature: up to three weighted rectangles, all upright or all turned by 45 degrees."""
+
+LBP_DTYPE = np.dtype([("cell", np.int32, (4,))])  # x, y, w, h of the top left one of 3x3 equal cells
+"""One multi-block LBP feature: which of eight cells are at least as bright as the one that they surround."""
 
 
 class Size(NamedTuple):

@@ -92,20 +92,48 @@ class Detector:
         size = Size(gray.shape[1], gray.shape[0])
         window = self.scanner.cascade.window
         levels = scan_levels(size, window, self.scale_factor, self.min_size, self.max_size)
-
-        def scan(level: Level) -> Detections:
-            return self._raw_windows(gray, level)
-
-        found = list(ordered_map(scan, levels, self.n_threads))
-        return _clipped(group_windows(_joined(found), self.min_neighbors), size)
-
-    def _raw_windows(self, gray: NDArray[np.uint8], level: Level) -> Detections:
-        """Scan one level and return the boxes in picture pixels."""
-        integrals = self.scanner.integrals(resize_exact(gray, level.size))
-        hits = self.scanner.scan_opencv(integrals, level.step, level.n_stripes)
+        boxes, sums = raw_windows(self.scanner, gray, levels, self.n_threads)
         cascade = self.scanner.cascade
         bar = float(cascade.effective_thresholds[-1]) if cascade.n_stages else 0.0
-        return Detections(_boxes(hits, level, cascade.window), hits.sums - bar, np.ones(len(hits), np.int32))
+        raw = Detections(boxes, sums - bar, np.ones(len(sums), np.int32))
+        return clipped(group_windows(raw, self.min_neighbors), size)
+
+
+def raw_windows(
+    scanner: Scanner, gray: NDArray[np.uint8], levels: Sequence[Level], n_threads: int
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Scan the levels of a picture as OpenCV does.
+
+    Parameters
+    ----------
+    scanner : Scanner
+        Made for the cascade.
+    gray : ndarray of shape (h, w), dtype uint8
+        The picture.
+    levels : sequence of Level
+        From `scan_levels` for this picture and the cascade's window.
+    n_threads : int
+        Results do not depend on it.
+
+    Returns
+    -------
+    boxes : ndarray of shape (n, 4), dtype int32
+        In picture pixels, in the order scale, row, column; rounding may take them a pixel out of the picture.
+    sums : ndarray of shape (n,), dtype float64
+        The last stage's sum of leaf values; OpenCV's level weight.
+    """
+
+    def scan(level: Level) -> Hits:
+        return scanner.scan_opencv(
+            scanner.integrals(resize_exact(gray, level.size)), level.step, level.n_stripes
+        )
+
+    hits = list(ordered_map(scan, levels, n_threads))
+    boxes = [_boxes(found, level, scanner.cascade.window) for found, level in zip(hits, levels, strict=True)]
+    return (
+        np.concatenate([np.empty((0, 4), np.int32), *boxes]),
+        np.concatenate([np.empty(0), *(found.sums for found in hits)]),
+    )
 
 
 def detect(
@@ -198,17 +226,7 @@ def _boxes(hits: Hits, level: Level, window: Size) -> NDArray[np.int32]:
     return boxes
 
 
-def _joined(parts: Sequence[Detections]) -> Detections:
-    if not parts:
-        return Detections.empty()
-    return Detections(
-        np.concatenate([part.boxes for part in parts]),
-        np.concatenate([part.scores for part in parts]),
-        np.concatenate([part.neighbors for part in parts]),
-    )
-
-
-def _clipped(detections: Detections, size: Size) -> Detections:
+def clipped(detections: Detections, size: Size) -> Detections:
     """Cut boxes to the picture and drop those that lie outside."""
     corners = np.clip(_corners(detections.boxes), 0, [*size, *size])
     sides = corners[:, 2:] - corners[:, :2]
