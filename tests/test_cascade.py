@@ -202,3 +202,7 @@ def test_refuses(changes, sentence):
 def test_refuses_a_stage_without_weak_classifiers():
     with pytest.raises(ModelError, match="stage 2 is empty"):
         cascade().with_stage(stage())
+
+
+def test_is_shown_in_one_line():
+    assert repr(cascade()) == "<Cascade: window 20x20, 2 stages, 3 weak classifiers, 2 Haar features>"

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vjcascade.errors import ModelError, SettingsError
 from vjcascade.types import FEATURE_DTYPE, LBP_DTYPE, Detections, FeatureType, Size
+from vjcascade.words import counted
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -104,7 +105,7 @@ class Stage:
         return len(self.features if self.tree_sizes is None else self.tree_sizes)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Cascade:
     """A Viola-Jones cascade: stages of trees over Haar or LBP features, in flat arrays.
 
@@ -142,6 +143,8 @@ class Cascade:
     >>> cascade = Cascade(Size(24, 24))
     >>> cascade.n_stages, cascade.n_trees
     (0, 0)
+    >>> cascade
+    <Cascade: window 24x24, 0 stages, 0 weak classifiers, 0 Haar features>
     """
 
     window: Size
@@ -165,6 +168,13 @@ class Cascade:
             _check_rectangles(self.window, self.features)
         _check_counts(self)
         _check_children(self)
+
+    def __repr__(self) -> str:
+        """Return one line: the arrays and metadata of a real model fill pages."""
+        stages, trees = counted(self.n_stages, "stage"), counted(self.n_trees, "weak classifier")
+        kind = "LBP" if self.feature_type is FeatureType.LBP else "Haar"
+        features = counted(len(self.features), f"{kind} feature")
+        return f"<Cascade: window {self.window}, {stages}, {trees}, {features}>"
 
     @property
     def feature_type(self) -> FeatureType:
@@ -217,22 +227,28 @@ class Cascade:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Cascade:
-        """Read a cascade from an OpenCV XML file; see `vjcascade.formats.opencv_xml.load_xml`."""
-        from vjcascade.formats.opencv_xml import load_xml
+        """Read a model file of any kind that OpenCV 4 reads; see `vjcascade.formats.load_cascade`."""
+        from vjcascade.formats import load_cascade
 
-        return load_xml(Path(path))
+        return load_cascade(Path(path))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write an OpenCV XML file, atomically; see `vjcascade.formats.opencv_xml.save_xml`."""
-        from vjcascade.formats.opencv_xml import save_xml
+        """Write an OpenCV XML file, atomically; see `vjcascade.formats.save_cascade`."""
+        from vjcascade.formats import save_cascade
 
-        save_xml(self, Path(path))
+        save_cascade(self, Path(path))
 
     def detect(self, image: NDArray[Any], **options: Any) -> Detections:
         """Find the object in a picture; see `vjcascade.detection.detect` for the options."""
         from vjcascade.detection import detect
 
         return detect(image, self, **options)
+
+    def detect_dense(self, image: NDArray[Any], **options: Any) -> Detections:
+        """Find the object in the native mode; see `vjcascade.detection.detect_dense` for the options."""
+        from vjcascade.detection import detect_dense
+
+        return detect_dense(image, self, **options)
 
 
 def _shared_features(

@@ -62,3 +62,8 @@ def test_unreadable_file(tmp_path, monkeypatch, error, sentence):
     monkeypatch.setattr(Path, "read_bytes", fail)
     with pytest.raises(ModelError, match=sentence):
         read_model(tmp_path / "model.xml")
+
+
+def test_a_null_character_in_a_path_is_named():
+    with pytest.raises(ModelNotFoundError, match="null character"):
+        read_model(Path("a\0b.xml"))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import stat
+import zlib
 from pathlib import Path
 
 from vjcascade.errors import ModelError, ModelNotFoundError
 from vjcascade.words import near_file
 
 MAX_BYTES = 32 * 2**20
-"""Largest model file read; the largest cascade known has 3 MB."""
+"""Largest model file read, also after unpacking; the largest cascade known has 3 MB."""
 
 
 def read_model(path: Path) -> bytes:
@@ -22,6 +25,8 @@ def read_model(path: Path) -> bytes:
     ModelError
         If it is a folder, a device, too large, or may not be read.
     """
+    if "\0" in str(path):
+        raise ModelNotFoundError(f"{str(path)!r} has a null character, as no path has; check it")
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
@@ -42,6 +47,33 @@ def read_model(path: Path) -> bytes:
         raise ModelError(f"{path}: permission denied; make the file readable for this user") from None
     except OSError as error:
         raise ModelError(f"{path}: cannot be read ({error.strerror}); check the path and the disk") from None
+
+
+def unpacked(data: bytes) -> bytes:
+    """Return what is in a gzip file, or the bytes of any other file as they are.
+
+    OpenCV goes by the name: it unpacks what is called `.gz`, and reads a packed file of another name as if it
+    were plain. Here the first bytes decide.
+
+    Raises
+    ------
+    ModelError
+        If it is damaged, or a model does not fill so much (a decompression bomb).
+    """
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            content = file.read(MAX_BYTES + 1)
+    except (EOFError, OSError, zlib.error) as error:
+        raise ModelError(
+            f"the compressed file (gzip) is damaged or cut off ({error}); copy or download it again"
+        ) from None
+    if len(content) > MAX_BYTES:
+        raise ModelError(
+            f"unpacked (gzip), it has more than {MAX_BYTES // 2**20} MB, as no cascade has; do not trust it"
+        )
+    return content
 
 
 def _hint(path: Path) -> str:

@@ -1,0 +1,125 @@
+"""The tree that every form of a model file is read into, and the numbers in it.
+
+A node is a word, a list or a mapping. XML, YAML and JSON are only three spellings of it: what is wrong with a
+cascade is told here and in the readers, once for all of them. Files are hostile: whatever is wrong is a
+`ModelError` that says what and where; the caller adds the name of the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from vjcascade.errors import ModelError
+
+Node: TypeAlias = "str | list[Node] | dict[str, Node]"
+
+MAX_VALUES = 1_000_000
+"""Most words, lists and mappings of a file, so that memory stays bounded; the largest known has 300 thousand."""
+
+MAX_DEPTH = 16
+"""Deepest nesting; a cascade needs 10."""
+
+_INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]{0,9})")  # OpenCV takes a leading 0 for octal
+_REAL = re.compile(r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,3})?")
+_FLOAT32_END = 2.0**128 - 2.0**103  # from here on, rounding to float32 gives infinity
+
+
+@contextmanager
+def explained(before: str = "", advice: str = "") -> Iterator[None]:
+    """Add to the message of a `ModelError` where it happened, and what to do if it does not say so."""
+    try:
+        yield
+    except ModelError as error:
+        said = str(error)
+        raise ModelError(f"{before}{said}{'' if '; ' in said else advice}") from None
+
+
+def check_size(depth: int, n_values: int) -> None:
+    """Stop a front end whose tree grows beyond the limits."""
+    if depth > MAX_DEPTH or n_values > MAX_VALUES:
+        raise ModelError(
+            f"it is nested more than {MAX_DEPTH} deep or has more than {MAX_VALUES} values, as no cascade has; "
+            "do not trust it"
+        )
+
+
+def add_child(children: dict[str, Node], tag: str, node: Node) -> None:
+    """Put a node into a mapping; OpenCV's parsers do not agree on what a name that comes twice means."""
+    if tag in children:
+        raise ModelError(f"{tag[:40]!r} is there twice")
+    children[tag] = node
+
+
+def child(parent: Node, tag: str) -> Node:
+    """Return the child `tag`."""
+    if not isinstance(parent, dict) or tag not in parent:
+        raise ModelError(f"{tag} is missing")
+    return parent[tag]
+
+
+def items(parent: Node, tag: str) -> list[Node]:
+    """Return the items of the list `tag`, which is not empty."""
+    found = child(parent, tag)
+    if not isinstance(found, list) or not found:
+        raise ModelError(f"{tag} is not a list with items")
+    return found
+
+
+def words(parent: Node, tag: str) -> list[str]:
+    """Return the words in the child `tag`."""
+    return words_of(child(parent, tag), tag)
+
+
+def words_of(node: Node, name: str) -> list[str]:
+    """Return the words in a node that holds nothing else; one word alone is a list of one, as in OpenCV."""
+    found = [node] if isinstance(node, str) else node
+    if isinstance(found, dict):
+        raise ModelError(f"{name} holds named values instead of plain ones")
+    plain = [word for word in found if isinstance(word, str)]
+    if len(plain) < len(found):
+        raise ModelError(f"{name} holds lists instead of plain values")
+    return plain
+
+
+def integer_in(parent: Node, tag: str) -> int:
+    """Return the one 32-bit integer in the child `tag`."""
+    word = _only_word(parent, tag)
+    with explained(f"{tag}: "):
+        return integer(word)
+
+
+def real_in(parent: Node, tag: str) -> float:
+    """Return the one number in the child `tag`, finite in float32."""
+    word = _only_word(parent, tag)
+    with explained(f"{tag}: "):
+        return real(word)
+
+
+def integer(word: str) -> int:
+    """Return a 32-bit integer, written as OpenCV would also take it for decimal."""
+    if not _INTEGER.fullmatch(word) or not -(2**31) <= int(word) < 2**31:
+        raise ModelError(f"{word[:40]!r} is not a whole number of 32 bits")
+    return int(word)
+
+
+def real(word: str) -> float:
+    """Return a number that is finite in float32; it may be written as a whole number."""
+    if not _REAL.fullmatch(word) or abs(float(word)) >= _FLOAT32_END:
+        raise ModelError(f"{word[:40]!r} is not a finite 32-bit number")
+    return float(word)
+
+
+def check_count(parent: Node, tag: str, n_items: int) -> None:
+    """Compare a count, where the file has one, with what it counts."""
+    if isinstance(parent, dict) and tag in parent and (said := integer_in(parent, tag)) != n_items:
+        raise ModelError(f"{tag} says {said}, but the list has {n_items} items")
+
+
+def _only_word(parent: Node, tag: str) -> str:
+    found = child(parent, tag)
+    if not isinstance(found, str):
+        raise ModelError(f"{tag} is not one plain value")
+    return found

@@ -1,0 +1,199 @@
+"""Cascade files of every kind that OpenCV 4.14 reads, and writing them.
+
+There are two formats, the new and the old one, and each comes in the three forms of OpenCV's FileStorage: XML,
+YAML and JSON, plain or compressed (gzip). What is in a file decides, never its name. XML is written.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from vjcascade.cascade import Cascade
+from vjcascade.errors import ModelError
+from vjcascade.files import write_atomic
+from vjcascade.formats._parts import METADATA_TAG
+from vjcascade.formats._source import read_model, unpacked
+from vjcascade.formats._text import parse_json, parse_yaml
+from vjcascade.formats._tree import Node, explained
+from vjcascade.formats._xml import parse_xml
+from vjcascade.formats.new_format import read_new, write_new
+from vjcascade.formats.old_format import read_old, write_old
+
+CascadeFormat = Literal["new", "old"]
+
+_WRITERS: dict[CascadeFormat, Callable[[Cascade], str]] = {"new": write_new, "old": write_old}
+
+_SIGNATURES = {
+    b"\xff\xd8\xff": "a JPEG picture",
+    b"\x89PNG": "a PNG picture",
+    b"%PDF": "a PDF document",
+    b"PK\x03\x04": "a ZIP archive",
+    b"\x1f\x8b": "compressed twice",
+}
+
+
+def load_cascade(path: Path) -> Cascade:
+    """Read a cascade file.
+
+    Parameters
+    ----------
+    path : Path
+        A file in OpenCV's new or old format, in XML, YAML or JSON, plain or gzip; at most 32 MB, unpacked too.
+
+    Returns
+    -------
+    Cascade
+        Features, stages and trees in the order of the file.
+
+    Raises
+    ------
+    ModelNotFoundError
+        If there is no such file.
+    ModelError
+        If it cannot be read, is no cascade, is damaged, or is of a kind that is not supported.
+
+    Examples
+    --------
+    >>> load_cascade(Path("model.xml"))  # doctest: +SKIP
+    """
+    return parse_cascade(read_model(path), str(path))
+
+
+def parse_cascade(data: bytes, name: str) -> Cascade:
+    """Read a cascade from the bytes of a file.
+
+    Parameters
+    ----------
+    data : bytes
+        The whole file, as `load_cascade` takes it.
+    name : str
+        What messages call it.
+
+    Returns
+    -------
+    Cascade
+        Features, stages and trees in the order of the file.
+
+    Raises
+    ------
+    ModelError
+        If it is no cascade, is damaged, or is of a kind that is not supported.
+
+    Examples
+    --------
+    >>> parse_cascade(b"", "model.xml")
+    Traceback (most recent call last):
+    vjcascade.errors.ModelError: model.xml: the file is empty; copy or download it again
+    """
+    with explained(f"{name}: ", advice="; get a fresh copy of the file, or train the cascade again"):
+        root_name, root = _first_element(_parsed(unpacked(data)))
+        return _reader(root_name, root)(root)
+
+
+def save_cascade(cascade: Cascade, path: Path, format: CascadeFormat = "new") -> None:  # noqa: A002  as open() has mode
+    """Write a cascade file, whole or not at all.
+
+    Parameters
+    ----------
+    cascade : Cascade
+        At least one stage.
+    path : Path
+        The file to create or replace; its folder must exist. What is called `.gz` is compressed, as OpenCV does.
+    format : {"new", "old"}, optional
+        The new format can express every cascade, the old one is for OpenCV 1 and 2 (see `old_format`).
+
+    Raises
+    ------
+    ModelError
+        If the cascade has no stage, the format cannot express it, or its metadata is not plain JSON.
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> save_cascade(Cascade((24, 24)), Path("model.xml"))
+    Traceback (most recent call last):
+    vjcascade.errors.ModelError: a cascade without stages cannot be saved; train one stage or more
+    """
+    data = dump_cascade(cascade, format)
+    write_atomic(path, gzip.compress(data, mtime=0) if path.suffix.lower() == ".gz" else data)
+
+
+def dump_cascade(cascade: Cascade, format: CascadeFormat = "new") -> bytes:  # noqa: A002
+    """Return the bytes of a cascade file; the same cascade gives the same bytes, everywhere.
+
+    Parameters
+    ----------
+    cascade : Cascade
+        At least one stage: OpenCV does not load a cascade without.
+    format : {"new", "old"}, optional
+        From the new format, `parse_cascade` gives back the cascade, bit by bit.
+
+    Returns
+    -------
+    bytes
+        XML in ASCII.
+
+    Raises
+    ------
+    ModelError
+        If the cascade has no stage, the format cannot express it, or its metadata is not plain JSON.
+
+    Examples
+    --------
+    >>> dump_cascade(Cascade((24, 24)))
+    Traceback (most recent call last):
+    vjcascade.errors.ModelError: a cascade without stages cannot be saved; train one stage or more
+    """
+    if cascade.n_stages == 0:
+        raise ModelError("a cascade without stages cannot be saved; train one stage or more")
+    return _WRITERS[format](cascade).encode("ascii")
+
+
+def _parsed(data: bytes) -> Node:
+    """Tell the forms, and kinds of other files, apart by their first bytes."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    start = data[:1024].lstrip()
+    if not data.strip():
+        raise ModelError("the file is empty; copy or download it again")
+    if any(tag in start.lower() for tag in (b"<!doctype html", b"<html")):
+        raise ModelError("this is a web page (HTML), not a model; download the file itself (its raw form)")
+    if start.startswith(b"<"):
+        return parse_xml(data, comments_in=METADATA_TAG)
+    if start.startswith(b"{"):
+        return parse_json(_decoded(data))
+    if start.startswith(b"%YAML"):
+        return parse_yaml(_decoded(data))
+    kinds = (kind for magic, kind in _SIGNATURES.items() if start.startswith(magic))
+    kind = next(kinds, "neither XML nor the YAML or JSON of OpenCV")
+    raise ModelError(f"this is not a cascade: it is {kind}; give a cascade in one of OpenCV's formats")
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ModelError(f"line {line}: its text is not UTF-8") from None
+
+
+def _first_element(storage: Node) -> tuple[str, Node]:
+    """Return the name and content of what OpenCV takes for the cascade, whatever it is called."""
+    if not isinstance(storage, dict) or not storage:
+        raise ModelError(
+            "this is not a cascade: there is nothing with a name in it; give a cascade of OpenCV"
+        )
+    return next(iter(storage.items()))
+
+
+def _reader(name: str, root: Node) -> Callable[[Node], Cascade]:
+    """Tell the formats apart as OpenCV does: it tries the new one, and what is missing there tells."""
+    if not isinstance(root, dict) or "stages" not in root:
+        raise ModelError(
+            f"this is not a cascade: its {name[:40]!r} has no 'stages'; "
+            "of the files that opencv_traincascade writes, give cascade.xml"
+        )
+    return read_old if "size" in root and "stageType" not in root else read_new

@@ -1,0 +1,276 @@
+"""OpenCV's current format, `opencv-cascade-classifier`, as `opencv_traincascade` writes it.
+
+Boosted cascades of stumps and trees over Haar features, upright and tilted, or LBP features. What OpenCV 4.14
+makes of such a file, and what is done here where it is careless:
+
+* It never looks at `stageParams`, `stageNum` and `maxWeakCount`. Counts that contradict the lists are refused
+  here: only damaged files have them.
+* `featureParams/maxCatCount` tells how long a node is: 4 numbers where it is 0 (left, right, feature,
+  threshold), 3 and a subset of 8 where it is 256 (signed 32-bit words, bit `code & 31` of word `code >> 5`). Any
+  other count would be read out of bounds, and is refused. OpenCV needs the element; scikit-image's LBP file,
+  where it is misspelt as `featuhreParams`, is read here too.
+* It does not look at the children of stumps: the first leaf is the left one. Stumps whose children
+  are not `0 -1` are refused.
+* A third rectangle of weight 0 is skipped. Features of one rectangle are evaluated as such.
+* It reads numbers as float64 and rounds them to float32, twice rounded where files have fewer than 17 digits.
+  It rounds `2.` to 2 where an integer is due; here that is refused, as files never have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from vjcascade.cascade import LBP_NODE_DTYPE, NODE_DTYPE, Cascade
+from vjcascade.errors import ModelError
+from vjcascade.formats import _tree as tree
+from vjcascade.formats._parts import (
+    haar_feature,
+    metadata_text,
+    number_text,
+    read_metadata,
+    rect_texts,
+)
+from vjcascade.formats._tree import Node, explained
+from vjcascade.types import FEATURE_DTYPE, LBP_DTYPE, FeatureType, Size
+
+_CASCADE = """\
+<?xml version="1.0"?>
+<opencv_storage>
+<cascade type_id="opencv-cascade-classifier">
+{metadata}  <stageType>BOOST</stageType>
+  <featureType>{feature_type}</featureType>
+  <height>{window.height}</height>
+  <width>{window.width}</width>
+  <stageParams>
+    <maxWeakCount>{max_stage_size}</maxWeakCount></stageParams>
+  <featureParams>
+    <maxCatCount>{n_categories}</maxCatCount>
+    <featSize>1</featSize>{mode}</featureParams>
+  <stageNum>{n_stages}</stageNum>
+  <stages>
+{stages}</stages>
+  <features>
+{features}</features></cascade>
+</opencv_storage>
+"""
+_MODE = "\n    <mode>{}</mode>"
+_STAGE = """\
+    <!-- stage {number} -->
+    <_>
+      <maxWeakCount>{size}</maxWeakCount>
+      <stageThreshold>{threshold}</stageThreshold>
+      <weakClassifiers>
+{trees}</weakClassifiers></_>"""
+_TREE = """\
+        <_>
+          <internalNodes>
+            {nodes}</internalNodes>
+          <leafValues>
+            {leaves}</leafValues></_>"""
+_FEATURE = """\
+    <_>
+      <rects>
+{rects}</rects>
+      <tilted>{tilted:d}</tilted></_>"""
+_RECT = """\
+        <_>
+          {}</_>"""
+_CELL = """\
+    <_>
+      <rect>
+        {} {} {} {}</rect></_>"""
+
+_HaarNode = tuple[int, float, int, int]
+_LbpNode = tuple[int, list[int], int, int]
+
+
+def read_new(root: Node) -> Cascade:
+    """Read a cascade in the new format.
+
+    Parameters
+    ----------
+    root : Node
+        What the first top-level element of the file holds.
+
+    Returns
+    -------
+    Cascade
+        Features, stages and trees in the order of the file.
+
+    Raises
+    ------
+    ModelError
+        If it is damaged or of a kind that is not supported; the message names the stage, tree, node, feature
+        or element.
+
+    Examples
+    --------
+    >>> read_new({"stageType": "SVM"})
+    Traceback (most recent call last):
+    vjcascade.errors.ModelError: cascades with stageType 'SVM' are not supported; give one with 'BOOST'
+    """
+    _checked_type(root, "stageType", "BOOST")
+    is_lbp = _checked_type(root, "featureType", "HAAR", "LBP") == "LBP"
+    _check_categories(root, 256 if is_lbp else 0)
+    window = Size(tree.integer_in(root, "width"), tree.integer_in(root, "height"))
+    features = []
+    for number, feature in enumerate(tree.items(root, "features")):
+        with explained(f"feature {number}: "):
+            features.append(_cell(feature) if is_lbp else haar_feature(feature))
+    stages = tree.items(root, "stages")
+    tree.check_count(root, "stageNum", len(stages))
+    nodes: list[_HaarNode | _LbpNode] = []
+    leaves: list[float] = []
+    tree_starts, stage_starts, stage_thresholds = [0], [0], []
+    for number, stage in enumerate(stages):
+        with explained(f"stage {number}: "):
+            stage_thresholds.append(tree.real_in(stage, "stageThreshold"))
+            trees = tree.items(stage, "weakClassifiers")
+            tree.check_count(stage, "maxWeakCount", len(trees))
+        for place, item in enumerate(trees):
+            with explained(f"stage {number}, tree {place}: "):
+                tree_nodes, tree_leaves = _tree(item, _lbp_node if is_lbp else _haar_node)
+            nodes += tree_nodes
+            leaves += tree_leaves
+            tree_starts.append(len(nodes))
+        stage_starts.append(len(tree_starts) - 1)
+    return Cascade(
+        window,
+        np.array(features, LBP_DTYPE if is_lbp else FEATURE_DTYPE),
+        np.array(nodes, LBP_NODE_DTYPE if is_lbp else NODE_DTYPE),
+        np.array(tree_starts, np.int32),
+        np.array(leaves, np.float32),
+        np.array(stage_starts, np.int32),
+        np.array(stage_thresholds, np.float32),
+        read_metadata(root),
+    )
+
+
+def write_new(cascade: Cascade) -> str:
+    """Return a cascade as a file in the new format, in XML; the same cascade gives the same text, everywhere.
+
+    `read_new` gives back the cascade, bit by bit. Of the settings that `opencv_traincascade` wrote, and no
+    detector reads, there are those that follow from the cascade.
+
+    Parameters
+    ----------
+    cascade : Cascade
+        At least one stage.
+
+    Returns
+    -------
+    str
+        ASCII.
+
+    Raises
+    ------
+    ModelError
+        If the metadata is not plain JSON.
+
+    Examples
+    --------
+    >>> from vjcascade.formats.cascade_files import dump_cascade
+    >>> dump_cascade(Cascade(Size(24, 24)))  # calls it for cascades that have stages
+    Traceback (most recent call last):
+    vjcascade.errors.ModelError: a cascade without stages cannot be saved; train one stage or more
+    """
+    is_lbp = cascade.feature_type is FeatureType.LBP
+    return _CASCADE.format(
+        metadata=metadata_text(cascade.metadata),
+        feature_type=cascade.feature_type,
+        window=cascade.window,
+        max_stage_size=cascade.stage_sizes.max(),
+        n_categories=256 if is_lbp else 0,
+        mode="" if is_lbp else _MODE.format("ALL" if cascade.features["tilted"].any() else "CORE"),
+        n_stages=cascade.n_stages,
+        stages="\n".join(_stage_text(cascade, number) for number in range(cascade.n_stages)),
+        features="\n".join(
+            _CELL.format(*feature["cell"]) if is_lbp else _feature_text(feature)
+            for feature in cascade.features
+        ),
+    )
+
+
+def _checked_type(root: Node, tag: str, *supported: str) -> str:
+    found = " ".join(tree.words(root, tag))
+    if found not in supported:
+        raise ModelError(
+            f"cascades with {tag} {found[:40]!r} are not supported; "
+            f"give one with {' or '.join(map(repr, supported))}"
+        )
+    return found
+
+
+def _check_categories(root: Node, n_categories: int) -> None:
+    """Refuse nodes of another length than those of their feature type."""
+    params = root.get("featureParams") if isinstance(root, dict) else None
+    if isinstance(params, dict) and "maxCatCount" in params:
+        found = tree.integer_in(params, "maxCatCount")
+        if found != n_categories:
+            raise ModelError(f"maxCatCount is {found} instead of {n_categories}")
+
+
+def _cell(node: Node) -> tuple[list[int]]:
+    """Read one LBP feature into the field of `LBP_DTYPE`."""
+    row = tree.words(node, "rect")
+    if len(row) != 4:
+        raise ModelError("its rect is not four numbers: x y w h")
+    return ([tree.integer(word) for word in row],)
+
+
+def _tree(
+    node: Node, read_node: Callable[[list[str]], _HaarNode | _LbpNode]
+) -> tuple[list[_HaarNode | _LbpNode], list[float]]:
+    """Read one weak classifier: its nodes and its leaf values."""
+    length = 4 if read_node is _haar_node else 11
+    words = tree.words(node, "internalNodes")
+    leaves = [tree.real(word) for word in tree.words(node, "leafValues")]
+    if len(words) != length * (len(leaves) - 1):
+        raise ModelError(f"{len(words)} numbers in internalNodes do not fit {len(leaves)} leaf values")
+    return [read_node(words[i : i + length]) for i in range(0, len(words), length)], leaves
+
+
+def _haar_node(words: list[str]) -> _HaarNode:
+    left, right, feature, threshold = words
+    return tree.integer(feature), tree.real(threshold), tree.integer(left), tree.integer(right)
+
+
+def _lbp_node(words: list[str]) -> _LbpNode:
+    left, right, feature, *subset = map(tree.integer, words)
+    return feature, [word & 0xFFFFFFFF for word in subset], left, right
+
+
+def _stage_text(cascade: Cascade, number: int) -> str:
+    first, end = cascade.stage_starts[number : number + 2]
+    return _STAGE.format(
+        number=number,
+        size=end - first,
+        threshold=number_text(cascade.stage_thresholds[number]),
+        trees="\n".join(_tree_text(cascade, index) for index in range(first, end)),
+    )
+
+
+def _tree_text(cascade: Cascade, index: int) -> str:
+    first, end = cascade.tree_starts[index : index + 2]
+    test_text = _subset_text if cascade.feature_type is FeatureType.LBP else _threshold_text
+    nodes = (
+        f"{node['left']} {node['right']} {node['feature']} {test_text(node)}"
+        for node in cascade.nodes[first:end]
+    )
+    leaves = cascade.leaves[first + index : end + index + 1]
+    return _TREE.format(nodes="\n            ".join(nodes), leaves=" ".join(map(number_text, leaves)))
+
+
+def _threshold_text(node: np.void) -> str:
+    return number_text(node["threshold"])
+
+
+def _subset_text(node: np.void) -> str:
+    return " ".join(map(str, node["subset"].view(np.int32)))
+
+
+def _feature_text(feature: np.void) -> str:
+    rects = "\n".join(map(_RECT.format, rect_texts(feature)))
+    return _FEATURE.format(rects=rects, tilted=feature["tilted"])
