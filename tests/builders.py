@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from vjcascade.cascade import NODE_DTYPE, Cascade, Stage
-from vjcascade.types import FEATURE_DTYPE, Size
+from vjcascade.cascade import LBP_NODE_DTYPE, NODE_DTYPE, Cascade, Stage
+from vjcascade.types import FEATURE_DTYPE, LBP_DTYPE, FeatureType, Size
 
 
 def picture(name):
@@ -58,15 +58,34 @@ def random_rect(rng, window, *, tilted):
             return x, y, w, h
 
 
-def random_cascade(rng, window=None, stages=(3, 4, 5), *, tilted_share=0.0, tree_share=0.0, bar=-0.3):
+def random_cells(rng, n, window):
+    """Return LBP features inside the window."""
+    features = np.zeros(n, LBP_DTYPE)
+    for feature in features:
+        w, h = rng.integers(1, [window.width // 3 + 1, window.height // 3 + 1])
+        x, y = rng.integers(0, [window.width - 3 * w + 1, window.height - 3 * h + 1])
+        feature["cell"] = x, y, w, h
+    return features
+
+
+def random_cascade(
+    rng, window=None, stages=(3, 4, 5), *, kind=FeatureType.HAAR, tilted_share=0.0, tree_share=0.0, bar=-0.3
+):
     """Return a cascade of stumps and small trees; more than half of noise passes each stage if `bar` < 0."""
     window = window or Size(12, 10)
-    features = random_features(rng, sum(stages) * 3, window, tilted_share=tilted_share)
+    is_lbp = kind is FeatureType.LBP
+    if is_lbp:
+        features = random_cells(rng, sum(stages) * 3, window)
+    else:
+        features = random_features(rng, sum(stages) * 3, window, tilted_share=tilted_share)
     nodes, tree_starts, leaves, stage_starts, thresholds = [], [0], [], [0], []
     for n_trees in stages:
         for _ in range(n_trees):
             shape = TREES[rng.integers(1, len(TREES))] if rng.random() < tree_share else TREES[0]
-            nodes += [(rng.integers(len(features)), rng.normal(0, 0.05), *sides) for sides in shape]
+            for sides in shape:
+                feature = rng.integers(len(features))
+                test = rng.integers(0, 2**32, 8, np.uint32) if is_lbp else rng.normal(0, 0.05)
+                nodes.append((feature, test, *sides))
             tree_starts.append(len(nodes))
             votes = rng.normal(0, 1, len(shape) + 1)
             leaves += list(votes - votes.mean())
@@ -75,7 +94,7 @@ def random_cascade(rng, window=None, stages=(3, 4, 5), *, tilted_share=0.0, tree
     return Cascade(
         window,
         features,
-        np.array(nodes, NODE_DTYPE),
+        np.array(nodes, LBP_NODE_DTYPE if is_lbp else NODE_DTYPE),
         np.array(tree_starts, np.int32),
         np.array(leaves, np.float32),
         np.array(stage_starts, np.int32),

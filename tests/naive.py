@@ -71,11 +71,34 @@ def normalisation(window):
     return v if float(area) * float(v) < 0.1 else None
 
 
+def lbp_code(window, cell):
+    """Bits of the cells that are at least as bright as the middle one, clockwise from the top left, highest first."""
+    x, y, w, h = (int(v) for v in cell)
+
+    def cell_sum(column, row):
+        left, top = x + column * w, y + row * h
+        return int(window[top : top + h, left : left + w].astype(np.int64).sum())
+
+    ring = [(0, 0), (1, 0), (2, 0), (2, 1), (2, 2), (1, 2), (0, 2), (0, 1)]
+    return sum((cell_sum(*place) >= cell_sum(1, 1)) << (7 - i) for i, place in enumerate(ring))
+
+
+def goes_left(cascade, node, window, v):
+    """Tell which side of a node a window takes."""
+    feature = cascade.features[node["feature"]]
+    if "subset" in node.dtype.names:
+        code = lbp_code(window, feature["cell"])
+        return bool(int(node["subset"][code // 32]) >> (code % 32) & 1)
+    return bool(np.float32(feature_value(window, feature) * v) < node["threshold"])
+
+
 def evaluate_window(cascade, window):
     """Return the stages passed (-1 below the contrast floor) and the last evaluated stage's sum."""
-    v = normalisation(window)
-    if v is None:
-        return -1, 0.0
+    v = None
+    if "subset" not in cascade.nodes.dtype.names:  # LBP knows no contrast
+        v = normalisation(window)
+        if v is None:
+            return -1, 0.0
     total = 0.0
     for stage in range(cascade.n_stages):
         total = 0.0
@@ -84,8 +107,7 @@ def evaluate_window(cascade, window):
             node = 0
             while True:
                 record = cascade.nodes[first + node]
-                value = np.float32(feature_value(window, cascade.features[record["feature"]]) * v)
-                node = int(record["left"] if value < record["threshold"] else record["right"])
+                node = int(record["left"] if goes_left(cascade, record, window, v) else record["right"])
                 if node <= 0:
                     break
             total += float(cascade.leaves[first + tree - node])
@@ -97,16 +119,16 @@ def evaluate_window(cascade, window):
 # --- scanning one level ----------------------------------------------------------------------------------------
 
 
-def scan_rows(cascade, level, rows):
-    """Return [(x, y, sum)] of the accepted windows and the number of windows looked at."""
+def scan_rows(cascade, level, rows, step=1, min_stages=None):
+    """Return [(x, y, sum, stages passed)] of the windows that come far enough, and the number looked at."""
     width, height = cascade.window
     found, looked_at = [], 0
     for y in rows:
-        for x in range(level.shape[1] - width + 1):
+        for x in range(0, level.shape[1] - width + 1, step):
             looked_at += 1
             passed, total = evaluate_window(cascade, level[y : y + height, x : x + width])
-            if passed == cascade.n_stages:
-                found.append((x, y, total))
+            if passed >= (cascade.n_stages if min_stages is None else min_stages):
+                found.append((x, y, total, passed))
     return found, looked_at
 
 
@@ -122,7 +144,7 @@ def scan_opencv(cascade, level, step, n_stripes):
             looked_at += 1
             passed, total = evaluate_window(cascade, level[y : y + height, x : x + width])
             if passed == cascade.n_stages:
-                found.append((x, y, total))
+                found.append((x, y, total, passed))
             x += 2 * step if passed == 0 and cascade.n_stages else step
     return found, looked_at
 

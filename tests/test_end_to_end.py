@@ -147,7 +147,7 @@ def count_windows(cascade, picture):
     scanner = Scanner(cascade)
     return sum(
         scanner.scan_opencv(
-            scanner.integrals(resize_exact(picture, level.size)), level.step, level.n_stripes
+            scanner.integrals(resize_exact(picture, level.size), level.step), level.n_stripes
         ).n_windows
         for level in scan_levels(Size(*picture.shape[::-1]), cascade.window, 1.1)
     )

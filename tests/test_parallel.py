@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vjcascade.errors import SettingsError
-from vjcascade.parallel import blocks, checked_threads, default_threads, ordered_map, run_all
+from vjcascade.parallel import MAX_THREADS, blocks, checked_threads, default_threads, ordered_map, run_all
 
 
 @pytest.mark.parametrize("n_threads", [0, 1, 2, 5])
@@ -111,3 +111,7 @@ def test_numbers_of_threads():
     for wrong in (0, -3, 2.5, "two"):
         with pytest.raises(SettingsError, match=f"n_threads {wrong!r} is not a whole number, at least 1"):
             checked_threads(wrong)
+
+
+def test_more_threads_than_a_system_starts_are_not_asked_for():
+    assert checked_threads(10**30) == MAX_THREADS

@@ -14,6 +14,9 @@ from vjcascade.errors import SettingsError
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
+MAX_THREADS = 1024
+"""No more are used, however many are asked for: systems limit threads, and results do not depend on them."""
+
 
 def default_threads() -> int:
     """Return the number of processors this process may run on.
@@ -29,7 +32,7 @@ def default_threads() -> int:
 
 
 def checked_threads(n_threads: int | None) -> int:
-    """Return a number of threads that can be used: as given, or `default_threads` for None.
+    """Return a number of threads that can be used: as given up to `MAX_THREADS`, or `default_threads` for None.
 
     Raises
     ------
@@ -49,7 +52,7 @@ def checked_threads(n_threads: int | None) -> int:
         number = 0
     if number < 1:
         raise SettingsError(f"n_threads {n_threads!r} is not a whole number, at least 1")
-    return number
+    return min(number, MAX_THREADS)
 
 
 def physical_memory() -> float:

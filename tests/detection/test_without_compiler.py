@@ -10,6 +10,7 @@ import pytest
 
 from vjcascade.cascade import Cascade
 from vjcascade.detection import detect, evaluate_windows
+from vjcascade.types import FeatureType
 
 WINDOW = (10, 12)
 
@@ -22,9 +23,10 @@ def results(cascade, picture):
 
 
 @pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="numba is switched off already")
+@pytest.mark.parametrize("kind", FeatureType)
 @pytest.mark.parametrize("tree_share", [0, 0.7])
-def test_results_are_the_same(rng, tmp_path, tree_share):
-    cascade = builders.random_cascade(rng, stages=(2, 3), tilted_share=0.5, tree_share=tree_share)
+def test_results_are_the_same(rng, tmp_path, tree_share, kind):
+    cascade = builders.random_cascade(rng, stages=(2, 3), kind=kind, tilted_share=0.5, tree_share=tree_share)
     cascade.save(tmp_path / "model.xml")
     np.save(tmp_path / "picture.npy", builders.smooth_noise(rng, 17, 27))
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -12,7 +12,7 @@ from vjcascade.kernels.integral import deinterleave, fill_integrals, fill_tilted
 def integral_image(gray):
     """Return the plain integral image; the kernel leaves an empty squared one alone."""
     total = np.full(np.add(gray.shape, 1), -1, np.int32)
-    fill_integrals(gray, total, np.empty((0, 0), np.uint32))
+    fill_integrals(gray, 1, total, np.empty((0, 0), np.uint32))
     return total
 
 
@@ -20,7 +20,7 @@ def squared_integral(gray):
     """Return the squared integral image, and check the plain one that comes with it."""
     total, squared = integral_image(gray), np.full(np.add(gray.shape, 1), 77, np.uint32)
     again = np.full_like(total, -1)
-    fill_integrals(gray, again, squared)
+    fill_integrals(gray, 1, again, squared)
     np.testing.assert_array_equal(again, total)
     return squared
 
@@ -53,9 +53,20 @@ def test_squared_sum_wraps():
 
 
 def test_deinterleave():
-    out = np.full(12, -1, np.int32)
+    out = np.full((2, 6), -1, np.int32)
     deinterleave(np.array([[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]], np.int32), 2, out)
-    assert out.tolist() == [0, 2, 4, 1, 3, -1, 5, 7, 9, 6, 8, -1]
+    assert out.tolist() == [[0, 2, 4, 1, 3, -1], [5, 7, 9, 6, 8, -1]]
+
+
+@pytest.mark.parametrize("step", [2, 3])
+def test_integrals_with_steps_are_deinterleaved(rng, step):
+    gray = rng.integers(0, 256, (7, 11), np.uint8)
+    total, squared = np.full((8, 12), -1, np.int32), np.full((8, 12), 77, np.uint32)
+    fill_integrals(gray, step, total, squared)
+    for image, plain in ((total, integral_image(gray)), (squared, squared_integral(gray))):
+        expected = np.empty_like(image)
+        deinterleave(plain, step, expected)
+        np.testing.assert_array_equal(image, expected)
 
 
 @pytest.mark.oracle

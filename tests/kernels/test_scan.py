@@ -1,43 +1,156 @@
 """Vector code against scalar code, window after window."""
 
+from dataclasses import replace
+
 import builders
 import numpy as np
 import pytest
+from numba import njit
 
-from vjcascade.detection.flat import FlatModel, Layout
+from vjcascade.cascade import Cascade, Stage
+from vjcascade.detection.flat import FlatModel, _float32_bars
 from vjcascade.detection.scanner import Scanner
-from vjcascade.kernels.lanes import LANES
-from vjcascade.kernels.scan import bit_count, block_stage, doubled, row_scales, scalar_stage, visited_lanes
+from vjcascade.kernels.lanes import LANES, UNDECIDED, quick_stage
+from vjcascade.kernels.scan import (
+    TILE,
+    appended,
+    bit_count,
+    doubled,
+    scalar_stage,
+    tile_scales,
+    tile_stage,
+    visited_windows,
+    window_scale,
+)
+from vjcascade.types import FeatureType, Size
+
+compiled = pytest.mark.skipif(LANES == 1, reason="numba is switched off: one window at a time")
 
 KINDS = {
     "stumps": {},
     "tilted": {"tilted_share": 0.5},
     "trees": {"tree_share": 0.7},
     "tilted trees": {"tilted_share": 0.5, "tree_share": 1.0},
+    "LBP stumps": {"kind": FeatureType.LBP},
+    "LBP trees": {"kind": FeatureType.LBP, "tree_share": 0.7},
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_block_equals_single_windows(kind, rng):
-    cascade = builders.random_cascade(rng, **KINDS[kind])
+def tiles(cascade, rng):
+    """Yield the base and scales of some tiles of a noise picture, with integral images, model and window stride."""
     integrals = Scanner(cascade).integrals(builders.smooth_noise(rng, 40, 60))
-    stride = integrals.size.width + 1
-    inset, model = FlatModel(cascade).place(Layout(stride, stride * (integrals.size.height + 1)))
-    scales, sums = np.zeros(LANES, np.float32), np.zeros(LANES)
+    inset, model = FlatModel(cascade).place(integrals.layout)
+    scales = np.ones(TILE + LANES, np.float32)
     for y in range(0, 20, 3):
-        base = np.uint64(y * stride + 2 * y)
-        row_scales(integrals.planes, integrals.squared, base, inset, 80.0, scales)
-        for stage, end in enumerate(model[3]):
-            bits = block_stage(integrals.planes, base, scales, np.uint64(0), model, stage, sums)
-            first = np.uint64(model[3][stage - 1] if stage else 0)
-            for lane in range(LANES):
-                window = base + np.uint64(lane)
-                total = scalar_stage(integrals.planes, window, scales[lane], model, first, np.uint64(end))
-                assert total == sums[lane]
-                assert bool(bits >> lane & 1) == (total >= model[4][stage])
+        base = np.uint64(y * integrals.layout.stride)
+        if len(inset):
+            tile_scales(integrals.planes, integrals.squared, base, inset, 80.0, scales)
+        yield integrals.planes, base, scales, model
 
 
-@pytest.mark.skipif(LANES == 1, reason="numba is switched off: one window at a time")
+def nodes_of(model, stage):
+    return np.uint64(model[3][stage - 1] if stage else 0), np.uint64(model[3][stage])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_exact_sums_equal_those_of_single_windows(kind, rng):
+    cascade = builders.random_cascade(rng, **KINDS[kind])
+    alive = int(rng.integers(1, 1 << TILE))
+    for planes, base, scales, model in tiles(cascade, rng):
+        for stage in range(cascade.n_stages):
+            sums = np.full(TILE + LANES, np.nan)
+            bits = tile_stage(planes, base, scales, alive, model, stage, sums)
+            assert bits & ~alive == 0
+            for window in range(TILE):
+                if alive >> window & 1:
+                    place = base + np.uint64(window)
+                    total = scalar_stage(planes, place, scales[window], model, *nodes_of(model, stage))
+                    assert total == sums[window]
+                    assert bool(bits >> window & 1) == (total >= model[4][stage])
+
+
+@njit
+def quick(planes, base, scales, starts, model, nodes, low, high):  # noqa: PLR0917  the arguments of `quick_stage`
+    """Call the intrinsic, which only compiled code can."""
+    return quick_stage(planes, base, scales, starts, model, nodes, low, high)
+
+
+@compiled
+@pytest.mark.parametrize("kind", KINDS)
+def test_quick_verdicts_are_right_or_open(kind, rng):
+    """With thresholds that many windows meet exactly, the open ones are among these."""
+    cascade = builders.random_cascade(rng, **KINDS[kind])
+    leaves = np.round(cascade.leaves * 4) / 4  # sums are equal to thresholds often
+    thresholds = np.round(cascade.stage_thresholds * 4) / 4
+    cascade = replace(cascade, leaves=leaves, stage_thresholds=thresholds + np.float32(1e-5))
+    starts = (np.uint64(3), np.uint64(20))
+    n_open = 0
+    for planes, base, scales, model in tiles(cascade, rng):
+        sums = np.zeros(TILE + LANES)
+        for stage in range(cascade.n_stages):
+            bits = quick(planes, base, scales, starts, model, nodes_of(model, stage), *model[6][stage])
+            for i, start in enumerate(map(int, starts)):
+                exact = tile_stage(planes, base, scales, 0xFF << start, model, stage, sums) >> start
+                passes, is_open = bits >> (8 * i) & 0xFF, bits >> (UNDECIDED + 8 * i) & 0xFF
+                assert passes & is_open == 0
+                assert (passes ^ exact) & ~is_open & 0xFF == 0
+                n_open += bit_count(is_open)
+                near = np.abs(sums[start : start + 8] - model[4][stage]) < 1e-4
+                assert all(near[lane] for lane in range(8) if is_open >> lane & 1)
+    assert n_open > 0
+
+
+@pytest.mark.parametrize("size", [0.01, 1.0, 1e30])
+def test_bars_hold_off_rounding(rng, size):
+    """Random sums in float32 never lie on the wrong side of bars around a threshold that the exact sum meets."""
+    for n in (1, 2, 30, 400):
+        leaves = (rng.normal(0, size, n) + rng.normal(0, size)).astype(np.float32)
+        exact = float(leaves.astype(np.float64).sum())
+        numbers = np.zeros((n, 6), np.float32)
+        numbers[:, 4] = leaves
+        low, high = _float32_bars(numbers, np.array([n], np.int32), np.array([exact]))[0]
+        running = np.float32(0)
+        for leaf in leaves:
+            running += leaf
+        assert low <= running
+        assert running < high or n == 1
+        assert high - low <= 1e-5 * n * np.abs(leaves.astype(np.float64)).sum()
+
+
+def test_verdicts_are_right_where_float32_overflows(rng):
+    """The exact sum of 3e38, 3e38, -3e38 and -3e38 is 0, the running one in float32 infinite."""
+    cascade = builders.accept_all(Size(12, 10))
+    feature = cascade.features[:1].repeat(4)
+    leaves = np.array([[3e38] * 2, [3e38] * 2, [-3e38] * 2, [-3e38] * 2], np.float32)
+    level = builders.smooth_noise(rng, 12, 60)
+    for threshold, passes in ((1.0, False), (-1.0, True)):
+        stage = Stage(feature, np.zeros(4, np.float32), leaves, np.float32(threshold))
+        scanner = Scanner(Cascade(Size(12, 10)).with_stage(stage))
+        hits = scanner.scan_rows(scanner.integrals(level))
+        assert (len(hits) > 100) == passes
+        assert set(hits.sums) <= {0.0}
+
+
+def test_scales_of_tiles_equal_those_of_single_windows(rng):
+    level = builders.smooth_noise(rng, 30, 300)
+    level[5:25, 40:130] = 100 + level[5:25, 40:130] // 16  # near the contrast floor
+    level[:, 200:260] = 255
+    everything = builders.accept_all(Size(12, 10))
+    integrals = Scanner(everything).integrals(level)
+    inset, _ = FlatModel(everything).place(integrals.layout)
+    scales, n_flat = np.empty(TILE + LANES, np.float32), 0
+    for y in range(20):
+        for first in range(0, 288 - TILE, TILE):
+            base = np.uint64(y * integrals.layout.stride + first)
+            bits = tile_scales(integrals.planes, integrals.squared, base, inset, 80.0, scales)
+            for x in range(TILE):
+                one = window_scale(integrals.planes, integrals.squared, base + np.uint64(x), inset, 80.0)
+                assert scales[x] == one
+                assert bool(bits >> x & 1) == (one > 0)
+                n_flat += one == 0
+    assert 100 < n_flat < 4000
+
+
 @pytest.mark.parametrize(
     ("evaluable", "passed", "skip_first", "visited", "skip_next"),
     [
@@ -49,16 +162,26 @@ def test_block_equals_single_windows(kind, rng):
         (0b11111111, 0b01111111, False, 0b11111111, True),
     ],
 )
-def test_visited_lanes(evaluable, passed, skip_first, visited, skip_next):
-    assert visited_lanes(evaluable, passed, 8, skip_first) == (visited, skip_next)
+def test_visited_windows(evaluable, passed, skip_first, visited, skip_next):
+    assert visited_windows(evaluable, passed, 8, skip_first) == (visited, skip_next)
 
 
 def test_bit_count():
     assert [bit_count(bits) for bits in (0, 1, 0b1010, 0xFF)] == [0, 1, 2, 8]
 
 
+def test_appended_notes_the_windows_of_bits():
+    windows, sums, n = np.empty((2, 3), np.int32), np.empty(2), 1
+    windows[0], sums[0] = (9, 9, 9), 0.5
+    tile_sums = np.arange(TILE + LANES, dtype=np.float64)
+    windows, sums, n = appended(windows, sums, n, (0b1010001, 100, 2, 7, 3), tile_sums)
+    assert n == 4
+    assert windows[:4].tolist() == [[9, 9, 9], [200, 7, 3], [208, 7, 3], [212, 7, 3]]
+    assert sums[:4].tolist() == [0.5, 0, 4, 6]
+
+
 def test_doubled_keeps_what_is_there():
-    positions, sums = doubled(np.array([[1, 2], [3, 4]], np.int32), np.array([5.0, 6.0]))
-    assert positions.shape == (4, 2)
-    assert positions[:2].tolist() == [[1, 2], [3, 4]]
+    windows, sums = doubled(np.array([[1, 2, 0], [3, 4, 0]], np.int32), np.array([5.0, 6.0]))
+    assert windows.shape == (4, 3)
+    assert windows[:2].tolist() == [[1, 2, 0], [3, 4, 0]]
     assert sums[:2].tolist() == [5.0, 6.0]

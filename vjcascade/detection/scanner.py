@@ -11,11 +11,17 @@ from vjcascade.cascade import Cascade
 from vjcascade.detection.flat import FlatModel, Layout
 from vjcascade.kernels.integral import deinterleave, fill_integrals, fill_tilted
 from vjcascade.kernels.lanes import LANES
-from vjcascade.kernels.scan import evaluate_crops, scan_grid
+from vjcascade.kernels.scan import TILE, evaluate_crops, scan_grid
 from vjcascade.parallel import blocks, checked_threads, run_all
 from vjcascade.types import Size
 
 CROPS_PER_TASK = 512
+
+PADDING = TILE + LANES
+"""Items that a scan may read behind the last row of an integral image: a tile that begins in the last window."""
+
+MAX_ITEMS = 2**32
+"""Most items of integral images: corners are found by offsets of 32 bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,30 +33,18 @@ class LevelIntegrals:
     size : Size
         Size of the level image, in pixels.
     planes : ndarray of shape (n,), dtype int32
-        Integral image (height + 1, width + 1) and, if the cascade has tilted features, tilted integral
-        image, row after row, and `LANES` unused items, because the scan reads whole blocks of windows.
+        Integral image and, if the cascade has tilted features, tilted integral image, row after row as `layout`
+        tells, and `PADDING` zeros, because the scan reads whole blocks of windows.
     squared : ndarray of shape (n,), dtype uint32
-        Squared integral image, modulo 2**32, in the same way.
+        Squared integral image, modulo 2**32, in the same way; no items for LBP cascades.
+    layout : Layout
+        Of the planes; windows can be scanned at its step only.
     """
 
     size: Size
     planes: NDArray[np.int32]
     squared: NDArray[np.uint32]
-
-    def by_phase(self, step: int) -> tuple[NDArray[np.int32], NDArray[np.uint32], int]:
-        """Return planes and squared with every `step`-th column side by side, and their new row stride."""
-        if step == 1:
-            return self.planes, self.squared, self.size.width + 1
-        rows, columns = self.size.height + 1, self.size.width + 1
-        stride = -(-columns // step) * step
-        n_rows = len(self.planes) // columns // rows * rows
-        planes, squared = (
-            np.zeros(n_rows * stride + LANES, np.int32),
-            np.zeros(rows * stride + LANES, np.uint32),
-        )
-        deinterleave(self.planes[: n_rows * columns].reshape(n_rows, columns), step, planes)
-        deinterleave(self.squared[: rows * columns].reshape(rows, columns), step, squared)
-        return planes, squared, stride
+    layout: Layout
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,13 +56,16 @@ class Hits:
     positions : ndarray of shape (n, 2), dtype int32
         `x, y` of the windows' top left corners in level pixels, row after row.
     sums : ndarray of shape (n,), dtype float64
-        The last stage's sum of leaf values; 0 for a cascade without stages.
+        The sum of leaf values of the last stage evaluated; 0 for a cascade without stages.
+    stages : ndarray of shape (n,), dtype int32
+        Stages passed.
     n_windows : int
         How many windows were looked at.
     """
 
     positions: NDArray[np.int32]
     sums: NDArray[np.float64]
+    stages: NDArray[np.int32]
     n_windows: int
 
     def __len__(self) -> int:
@@ -95,13 +92,20 @@ class Scanner:
         self.cascade = cascade
         self._flat = FlatModel(cascade)
 
-    def integrals(self, level: NDArray[np.uint8]) -> LevelIntegrals:
+    @property
+    def n_images(self) -> int:
+        """How many integral images the cascade needs: those of a scanner that needs more serve all others."""
+        return 1 + self._flat.has_contrast + self._flat.tilted
+
+    def integrals(self, level: NDArray[np.uint8], step: int = 1) -> LevelIntegrals:
         """Compute what a scan needs.
 
         Parameters
         ----------
         level : ndarray of shape (h, w), dtype uint8
             Level image, grey.
+        step : int
+            Distance of windows in the scan, >= 1.
 
         Returns
         -------
@@ -111,7 +115,7 @@ class Scanner:
         Raises
         ------
         ValueError
-            If `level` has another shape or dtype.
+            If `level` has another shape or dtype, or is too large.
         """
         if level.ndim != 2 or level.dtype != np.uint8:
             raise ValueError(
@@ -120,16 +124,25 @@ class Scanner:
             )
         level = np.require(level, np.uint8, ["C", "W"])  # kernels are compiled for such arrays only
         height, width = level.shape
-        n_planes, plane = 1 + self._flat.tilted, (height + 1) * (width + 1)
-        flat = np.zeros(n_planes * plane + LANES, np.int32)
-        flat_squared = np.zeros(plane + LANES, np.uint32)
-        planes = flat[: n_planes * plane].reshape(n_planes, height + 1, width + 1)
-        fill_integrals(level, planes[0], flat_squared[:plane].reshape(height + 1, width + 1))
+        stride = -(-(width + 1) // step) * step
+        n_planes, plane = 1 + self._flat.tilted, (height + 1) * stride
+        if n_planes * plane > MAX_ITEMS:
+            raise ValueError(
+                f"a level of {width}x{height} pixels is too large to scan; make the picture smaller"
+            )
+        flat = np.empty(n_planes * plane + PADDING, np.int32)
+        flat_squared = np.empty(plane + PADDING if self._flat.has_contrast else 0, np.uint32)
+        flat[-PADDING:] = 0
+        planes = flat[: n_planes * plane].reshape(n_planes, height + 1, stride)
+        squared = flat_squared[:-PADDING].reshape(-1, stride)
+        fill_integrals(level, step, planes[0], squared)
         if self._flat.tilted:
-            fill_tilted(level, planes[1])
-        return LevelIntegrals(Size(width, height), flat, flat_squared)
+            tilted = np.empty((height + 1, width + 1), np.int32)
+            fill_tilted(level, tilted)
+            deinterleave(tilted, step, planes[1])
+        return LevelIntegrals(Size(width, height), flat, flat_squared, Layout(stride, plane, step))
 
-    def scan_opencv(self, integrals: LevelIntegrals, step: int, n_stripes: int) -> Hits:
+    def scan_opencv(self, integrals: LevelIntegrals, n_stripes: int) -> Hits:
         """Scan as OpenCV does.
 
         Windows to the right of one that stage 0 rejects are skipped, and up to a step of rows at the
@@ -138,9 +151,7 @@ class Scanner:
         Parameters
         ----------
         integrals : LevelIntegrals
-            From `integrals`.
-        step : int
-            Distance of windows in both directions, in level pixels.
+            From `integrals`, for the step of the scan.
         n_stripes : int
             Into how many stripes OpenCV would cut the rows.
 
@@ -152,53 +163,80 @@ class Scanner:
         Raises
         ------
         ValueError
-            If this cascade needs a tilted integral image and there is none.
+            If this cascade needs an integral image that is not there.
         """
+        step = integrals.layout.step
         n_rows = integrals.size.height - self.cascade.window.height + 1
         stripe = max((n_rows // step + n_stripes - 1) // n_stripes, 1) * step
-        return self._scan(integrals, np.arange(0, min(stripe * n_stripes, n_rows), step), step, skip=True)
+        return self._scan(integrals, np.arange(0, min(stripe * n_stripes, n_rows), step), skip=True)
 
-    def scan_rows(self, integrals: LevelIntegrals, rows: NDArray[np.intp] | None = None) -> Hits:
+    def scan_rows(
+        self,
+        integrals: LevelIntegrals,
+        rows: NDArray[np.intp] | None = None,
+        *,
+        min_stages: int | None = None,
+    ) -> Hits:
         """Look at every window of some rows; no skipping.
 
         Parameters
         ----------
         integrals : LevelIntegrals
-            From `integrals`.
+            From `integrals`; with a step above 1, so many columns lie between windows.
         rows : ndarray of shape (n,), dtype intp, optional
             `y` of the windows, in level pixels, ascending; all rows if not given.
+        min_stages : int, optional
+            How many stages a window must pass to be among the hits; all if not given.
 
         Returns
         -------
         Hits
-            The windows that pass, row after row.
+            The windows that pass, row after row, from left to right.
 
         Raises
         ------
         ValueError
-            If a row lies outside, or this cascade needs a tilted integral image and there is none.
+            If a row lies outside, or this cascade needs an integral image that is not there.
         """
         every_row = np.arange(integrals.size.height - self.cascade.window.height + 1)
         rows = every_row if rows is None else rows
-        if not np.isin(rows, every_row).all():
+        if len(rows) and not (rows.min() >= 0 and rows.max() < len(every_row)):
             raise ValueError(f"rows {rows} are not all in [0, {len(every_row)})")
-        return self._scan(integrals, rows, 1, skip=False)
+        return self._scan(integrals, rows, skip=False, min_stages=min_stages)
 
-    def _scan(self, integrals: LevelIntegrals, rows: NDArray[np.intp], step: int, *, skip: bool) -> Hits:
-        window, size = self.cascade.window, integrals.size
-        if len(integrals.planes) < (1 + self._flat.tilted) * (size.height + 1) * (size.width + 1) + LANES:
+    def _scan(
+        self,
+        integrals: LevelIntegrals,
+        rows: NDArray[np.intp],
+        *,
+        skip: bool,
+        min_stages: int | None = None,
+    ) -> Hits:
+        window, size, layout = self.cascade.window, integrals.size, integrals.layout
+        self._require_planes(integrals)
+        n_columns = -(-(size.width - window.width + 1) // layout.step)
+        if n_columns < 1 or len(rows) == 0:
+            return Hits(np.empty((0, 2), np.int32), np.empty(0), np.empty(0, np.int32), 0)
+        inset, model = self._flat.place(layout)
+        area = (window.width - 2) * (window.height - 2)
+        bar = self.cascade.n_stages if min_stages is None else min_stages
+        grid = np.array([n_columns, layout.step, skip, layout.stride, area, bar], np.int64)
+        windows, sums, n_windows = scan_grid(
+            integrals.planes, integrals.squared, rows.astype(np.int64), grid, inset, model
+        )
+        if min_stages is not None:  # they come tile by tile
+            order = np.lexsort((windows[:, 0], windows[:, 1]))
+            windows, sums = windows[order], sums[order]
+        return Hits(windows[:, :2].copy(), sums, windows[:, 2].copy(), n_windows)
+
+    def _require_planes(self, integrals: LevelIntegrals) -> None:
+        has_tilted = len(integrals.planes) > integrals.layout.plane + PADDING
+        if (self._flat.tilted and not has_tilted) or (self._flat.has_contrast and not len(integrals.squared)):
+            missing = "tilted" if self._flat.tilted and not has_tilted else "squared"
             raise ValueError(
-                "this cascade has tilted features and these integral images are upright only; "
+                f"this cascade needs the {missing} integral image, and it is not there; "
                 "make them with the `integrals` of the scanner that scans"
             )
-        n_columns = -(-(size.width - window.width + 1) // step)
-        if n_columns < 1 or len(rows) == 0:
-            return Hits(np.empty((0, 2), np.int32), np.empty(0), 0)
-        planes, squared, stride = integrals.by_phase(step)
-        inset, model = self._flat.place(Layout(stride, (size.height + 1) * stride, step))
-        area = (window.width - 2) * (window.height - 2)
-        grid = np.array([n_columns, step, skip, stride, area], np.int64)
-        return Hits(*scan_grid(planes, squared, rows.astype(np.int64), grid, inset, model))
 
 
 def evaluate_windows(

@@ -30,7 +30,7 @@ def window_tables(
     squared = np.empty((height + 1, width + 1), np.uint32)
     flat, flat_squared = plain.reshape(plain.size), squared.reshape(squared.size)
     for i in range(n_samples):
-        fill_integrals(windows[i], plain, squared)
+        fill_integrals(windows[i], 1, plain, squared)
         corners[: plain.size, i] = flat
         inverse_norms[i] = window_scale(flat, flat_squared, np.uint64(0), inset, area)
         if len(corners) > plain.size:

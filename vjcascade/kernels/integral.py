@@ -11,25 +11,35 @@ LOW_32_BITS = 0xFFFFFFFF
 
 
 @kernel
-def fill_integrals(gray: NDArray[np.uint8], total: NDArray[np.int32], squared: NDArray[np.uint32]) -> None:
-    """Fill the plain integral image and, unless it is empty, the squared one."""
-    # IN gray (h, w); OUT total, squared (h + 1, w + 1): at [y, x] the sum over gray[:y, :x]. Both wrap; sums of
-    # windows stay right, squared ones (modulo 2**32) up to 66,051 pixels.
+def fill_integrals(
+    gray: NDArray[np.uint8], step: int, total: NDArray[np.int32], squared: NDArray[np.uint32]
+) -> None:
+    """Fill the plain integral image and, unless it has no rows, the squared one."""
+    # IN gray (h, w), step as in `deinterleave_row`; OUT total, squared (h + 1, at least w + 1): without steps, at
+    # [y, x] the sum over gray[:y, :x]. Both wrap; sums of windows stay right, squared ones (modulo 2**32) up to
+    # 66,051 pixels.
     height, width = gray.shape
+    above, above_squared = np.zeros(width + 1, np.int32), np.zeros(width + 1, np.uint32)
+    row, row_squared = np.zeros(width + 1, np.int32), np.zeros(width + 1, np.uint32)
+    is_squared = len(squared) > 0
     total[0, :] = 0
-    if squared.size:
+    if is_squared:
         squared[0, :] = 0
     for y in range(height):
-        row, row_squared = np.int64(0), np.int64(0)
-        total[y + 1, 0] = 0
+        running, running_squared = np.uint32(0), np.uint32(0)
         for x in range(width):
-            row += np.int64(gray[y, x])
-            total[y + 1, x + 1] = np.int64(total[y, x + 1]) + row
-        if squared.size:
-            squared[y + 1, 0] = 0
-            for x in range(width):
-                row_squared += np.int64(gray[y, x]) * np.int64(gray[y, x])
-                squared[y + 1, x + 1] = (np.int64(squared[y, x + 1]) + row_squared) & LOW_32_BITS
+            level = np.uint32(gray[y, x])
+            running += level
+            running_squared += level * level
+            row[x + 1] = running
+            row_squared[x + 1] = running_squared
+        for x in range(width + 1):
+            above[x] += row[x]
+        deinterleave_row(above, step, total[y + 1])
+        if is_squared:
+            for x in range(width + 1):
+                above_squared[x] += row_squared[x]
+            deinterleave_row(above_squared, step, squared[y + 1])
 
 
 @kernel
@@ -54,14 +64,24 @@ def fill_tilted(gray: NDArray[np.uint8], tilted: NDArray[np.int32]) -> None:
 
 
 @kernel
+def deinterleave_row(row: NDArray[Any], step: int, out: NDArray[Any]) -> None:
+    """Put every `step`-th item side by side, phase after phase."""
+    # IN row (w,); OUT out, `step` phases, each ceil(w / step) long
+    width = len(row)
+    if step == 1:
+        for i in range(width):
+            out[i] = row[i]
+        return
+    phase = (width + step - 1) // step
+    for first in range(step):
+        part = out[first * phase : (first + 1) * phase]
+        for i in range((width - first + step - 1) // step):
+            part[i] = row[first + i * step]
+
+
+@kernel
 def deinterleave(image: NDArray[Any], step: int, out: NDArray[Any]) -> None:
     """Put every `step`-th column side by side, phase after phase."""
-    # IN image (h, w); OUT out flat, h rows of `step` phases, each ceil(w / step) wide
-    height, width = image.shape
-    phase = (width + step - 1) // step
-    for y in range(height):
-        row = image[y]
-        for first in range(step):
-            part = out[(y * step + first) * phase : (y * step + first + 1) * phase]
-            for i in range((width - first + step - 1) // step):
-                part[i] = row[first + i * step]
+    # IN image (h, w); OUT out (h, `step` phases of ceil(w / step) columns)
+    for y in range(len(image)):
+        deinterleave_row(image[y], step, out[y])

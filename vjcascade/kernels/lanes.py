@@ -1,14 +1,17 @@
-"""One stage on eight neighbouring windows at once, in vector registers.
+"""Eight neighbouring windows at once, in vector registers: their contrasts, and one stage of a cascade.
 
 LLVM does not vectorise a loop over windows by itself: with so many arrays it cannot prove that they do not
 overlap. Here the vector code is written out. No operation is reordered, so every lane computes exactly what
-`vjcascade.kernels.scan.scalar_stage` computes; the layout of the model is described there.
+`vjcascade.kernels.scan.window_scale` and `scalar_stage` compute; the layout of the model is described there.
+Only `quick_stage` sums votes in float32 where OpenCV takes float64. It leaves those windows undecided, a few in
+a million, whose sums lie so near the threshold that rounding might matter; `exact_stage` decides them.
 
-In each loop step one node meets all lanes. In a tree, each lane holds the place of the node that it has come to,
-and only lanes that are at the node of this step move on or vote.
+In each loop step one node meets all lanes of one block of windows, or of two, which share the cost of reading
+the node. In a tree, each lane holds the place of the node that it has come to, and only lanes that are at the
+node of this step move on or vote.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from llvmlite import ir
@@ -20,19 +23,36 @@ WIDTH = 8
 LANES = 1 if numba_config.DISABLE_JIT else WIDTH  # type: ignore[attr-defined]
 """Windows in a block; one where numba is switched off, since vector code needs the compiler."""
 
+CONTRAST_FLOOR = 0.1
+"""A window is evaluated if area / (area * sigma) is below it: sigma above ten grey levels (OpenCV's rule)."""
+
 Builder: TypeAlias = ir.IRBuilder
 Value: TypeAlias = ir.Value
 Pointers: TypeAlias = dict[str, ir.Value]
+Block: TypeAlias = dict[str, ir.Value]
+Test: TypeAlias = Callable[[Builder, Pointers, Value, Sequence[Block]], list[Value]]
 
 INT, FLOAT, DOUBLE, INDEX = ir.IntType(32), ir.FloatType(), ir.DoubleType(), ir.IntType(64)
 INTS, FLOATS, DOUBLES = (ir.VectorType(element, WIDTH) for element in (INT, FLOAT, DOUBLE))
-COLUMNS = {"offsets": 12, "numbers": 6, "links": 4}
+MODEL = ("offsets", "numbers", "links", "stage_ends", "thresholds", "subsets", "bars")
+UNDECIDED = 32
+"""From this bit on, `quick_stage` tells which windows it leaves undecided."""
+
+COLUMNS = {"numbers": 6, "links": 4, "subsets": 8}  # and of offsets 12 or 16
+
+_NEIGHBOURS = ((0, 0), (0, 1), (0, 2), (1, 2), (2, 2), (2, 1), (2, 0), (1, 0))
+"""Row and column of the LBP cells that give the bits 128, 64, 32, ... of the code."""
 
 
-def _item(builder: Builder, pointers: Pointers, array: str, node: Value, column: int) -> Value:
+def _item(builder: Builder, pointer: Value, n_columns: int, node: Value, column: int) -> Value:
     """Load one item of a node."""
-    row = builder.mul(node, ir.Constant(INDEX, COLUMNS[array]))
-    return builder.load(builder.gep(pointers[array], [builder.add(row, ir.Constant(INDEX, column))]))
+    row = builder.mul(node, ir.Constant(INDEX, n_columns))
+    return builder.load(builder.gep(pointer, [builder.add(row, ir.Constant(INDEX, column))]))
+
+
+def _field(builder: Builder, pointers: Pointers, array: str, node: Value, column: int) -> Value:
+    """Load one item of a node, the same for all lanes."""
+    return _spread(builder, _item(builder, pointers[array], COLUMNS[array], node, column))
 
 
 def _eight(builder: Builder, pointer: Value, index: Value, kind: ir.VectorType) -> Value:
@@ -47,122 +67,265 @@ def _spread(builder: Builder, value: Value) -> Value:
     return builder.shuffle_vector(first, empty, ir.Constant(INTS, [0] * WIDTH))
 
 
+def _all_lanes(kind: ir.VectorType, value: float) -> Value:
+    return ir.Constant(kind, [value] * WIDTH)
+
+
 def _variable(builder: Builder, value: Value) -> Value:
     """Return a variable that starts with `value`; LLVM keeps it in a register."""
     return cgutils.alloca_once_value(builder, value)  # type: ignore[no-untyped-call]
 
 
-def _weighted_sum(builder: Builder, pointers: Pointers, node: Value, rect: int) -> Value:
+def _corners(
+    builder: Builder, pointers: Pointers, node: Value, numbers: range, block: Block, n_columns: int
+) -> list[Value]:
+    """Load the values of the integral image at some corners of a feature."""
+    offsets = [builder.zext(_item(builder, pointers["offsets"], n_columns, node, i), INDEX) for i in numbers]
+    return [_eight(builder, block["window"], offset, INTS) for offset in offsets]
+
+
+def _rectangle(builder: Builder, corners: Sequence[Value]) -> Value:
+    """Return the sum over a rectangle."""
+    return builder.add(builder.sub(builder.sub(corners[0], corners[1]), corners[2]), corners[3])
+
+
+def _weighted_sum(builder: Builder, pointers: Pointers, node: Value, rect: int, block: Block) -> Value:
     """Return the float32 product of a rectangle's weight and its sum."""
-    corners = []
-    for corner in range(4 * rect, 4 * rect + 4):
-        offset = builder.zext(_item(builder, pointers, "offsets", node, corner), INDEX)
-        corners.append(_eight(builder, pointers["window"], offset, INTS))
-    total = builder.add(builder.sub(builder.sub(corners[0], corners[1]), corners[2]), corners[3])
-    weight = _spread(builder, _item(builder, pointers, "numbers", node, rect))
-    return builder.fmul(weight, builder.sitofp(total, FLOATS))
+    corners = _corners(builder, pointers, node, range(4 * rect, 4 * rect + 4), block, 12)
+    weight = _field(builder, pointers, "numbers", node, rect)
+    return builder.fmul(weight, builder.sitofp(_rectangle(builder, corners), FLOATS))
 
 
-def _goes_left(builder: Builder, pointers: Pointers, node: Value, scale: Value) -> Value:
-    """Return in which lanes the normalised feature value is below the threshold."""
-    two_rects = [_weighted_sum(builder, pointers, node, rect) for rect in (0, 1)]
-    value = _variable(builder, builder.fadd(*two_rects))
-    weight = _item(builder, pointers, "numbers", node, 2)
+def _haar_goes_left(
+    builder: Builder, pointers: Pointers, node: Value, blocks: Sequence[Block]
+) -> list[Value]:
+    """Return in which lanes of each block the normalised feature value is below the threshold."""
+    values = [
+        _variable(
+            builder,
+            builder.fadd(*[_weighted_sum(builder, pointers, node, rect, block) for rect in (0, 1)]),
+        )
+        for block in blocks
+    ]
+    weight = _item(builder, pointers["numbers"], COLUMNS["numbers"], node, 2)
     with builder.if_then(builder.fcmp_unordered("!=", weight, ir.Constant(FLOAT, 0.0))):
-        third = _weighted_sum(builder, pointers, node, 2)
-        builder.store(builder.fadd(builder.load(value), third), value)
-    threshold = _spread(builder, _item(builder, pointers, "numbers", node, 3))
-    return builder.fcmp_ordered("<", builder.fmul(builder.load(value), scale), threshold)
+        for value, block in zip(values, blocks, strict=True):
+            third = _weighted_sum(builder, pointers, node, 2, block)
+            builder.store(builder.fadd(builder.load(value), third), value)
+    threshold = _field(builder, pointers, "numbers", node, 3)
+    return [
+        builder.fcmp_ordered("<", builder.fmul(builder.load(value), block["scale"]), threshold)
+        for value, block in zip(values, blocks, strict=True)
+    ]
+
+
+def _lbp_goes_left(builder: Builder, pointers: Pointers, node: Value, blocks: Sequence[Block]) -> list[Value]:
+    """Return in which lanes of each block the code of the eight cells is in the node's subset."""
+    return [_is_in_subset(builder, pointers, node, block) for block in blocks]
+
+
+def _is_in_subset(builder: Builder, pointers: Pointers, node: Value, block: Block) -> Value:
+    corners = _corners(builder, pointers, node, range(16), block, 16)
+    cells = [
+        [_rectangle(builder, [corners[4 * y + x + i] for i in (0, 1, 4, 5)]) for x in range(3)]
+        for y in range(3)
+    ]
+    bits = [builder.icmp_signed(">=", cells[y][x], cells[1][1]) for y, x in _NEIGHBOURS]
+    words = [_field(builder, pointers, "subsets", node, word) for word in range(8)]
+    for bit in reversed(bits[:3]):  # the three highest bits choose the word of the subset
+        words = [builder.select(bit, words[i + 1], words[i]) for i in range(0, len(words), 2)]
+    place = _all_lanes(INTS, 0)
+    for i, bit in enumerate(bits[3:]):
+        flag = builder.select(bit, _all_lanes(INTS, 16 >> i), _all_lanes(INTS, 0))
+        place = builder.or_(place, flag)
+    return builder.trunc(builder.lshr(words[0], place), ir.VectorType(ir.IntType(1), WIDTH))
 
 
 def _of_side(
     builder: Builder, pointers: Pointers, left: Value, array: str, column: int, node: Value
 ) -> Value:
     """Return in each lane the item of the side taken: in `column` the left one's, then the right one's."""
-    sides = [_spread(builder, _item(builder, pointers, array, node, column + side)) for side in (0, 1)]
+    sides = [_field(builder, pointers, array, node, column + side) for side in (0, 1)]
     return builder.select(left, *sides)
 
 
-def _emit_stump(builder: Builder, pointers: Pointers, node: Value, state: Pointers) -> None:
+def _emit_stump(builder: Builder, pointers: Pointers, node: Value, left: Value, block: Block) -> None:
     """Add the votes of a stump."""
-    left = _goes_left(builder, pointers, node, state["scale"])
-    _add_votes(builder, _of_side(builder, pointers, left, "numbers", 4, node), state)
+    _add_votes(builder, _of_side(builder, pointers, left, "numbers", 4, node), block)
 
 
-def _emit_tree_node(builder: Builder, pointers: Pointers, node: Value, state: Pointers) -> None:
+def _emit_tree_node(builder: Builder, pointers: Pointers, node: Value, left: Value, block: Block) -> None:
     """Move the lanes that are at this node on, or note their votes; add these after a tree's last node."""
-    place = _item(builder, pointers, "links", node, 0)
-    at, vote = state["at"], state["vote"]
+    place = _item(builder, pointers["links"], COLUMNS["links"], node, 0)
+    at, vote = block["at"], block["vote"]
     with builder.if_then(builder.icmp_signed("==", place, ir.Constant(INT, 0))):
-        builder.store(ir.Constant(INTS, [0] * WIDTH), at)
-    left = _goes_left(builder, pointers, node, state["scale"])
+        builder.store(_all_lanes(INTS, 0), at)
     here = builder.icmp_signed("==", builder.load(at), _spread(builder, place))
     for variable, array, column in ((at, "links", 1), (vote, "numbers", 4)):
         taken = _of_side(builder, pointers, left, array, column, node)
         builder.store(builder.select(here, taken, builder.load(variable)), variable)
-    size = _item(builder, pointers, "links", node, 3)
+    size = _item(builder, pointers["links"], COLUMNS["links"], node, 3)
     with builder.if_then(builder.icmp_signed("==", builder.add(place, ir.Constant(INT, 1)), size)):
-        _add_votes(builder, builder.load(vote), state)
+        _add_votes(builder, builder.load(vote), block)
 
 
-def _add_votes(builder: Builder, votes: Value, state: Pointers) -> None:
-    total = state["total"]
-    builder.store(builder.fadd(builder.load(total), builder.fpext(votes, DOUBLES)), total)
+def _add_votes(builder: Builder, votes: Value, block: Block) -> None:
+    total = builder.load(block["total"])
+    if total.type == DOUBLES:
+        votes = builder.fpext(votes, DOUBLES)
+    builder.store(builder.fadd(total, votes), block["total"])
 
 
-def _emit_stage(
-    builder: Builder,
-    pointers: Pointers,
-    column: Value,
-    nodes: tuple[Value, Value],
-    emit_node: Callable[..., None],
-) -> Value:
-    """Run the nodes on eight windows and return their sums."""
-    state = {
-        "scale": _eight(builder, pointers["scales"], column, FLOATS),
-        "total": _variable(builder, ir.Constant(DOUBLES, [0.0] * WIDTH)),
-        "at": _variable(builder, ir.Constant(INTS, [0] * WIDTH)),
-        "vote": _variable(builder, ir.Constant(FLOATS, [0.0] * WIDTH)),
-    }
-    loop = cgutils.for_range_slice(builder, *nodes, ir.Constant(INDEX, 1), intp=INDEX)
-    with loop as (node, _):
-        emit_node(builder, pointers, node, state)
-    return builder.load(state["total"])
+def _data(context: Any, builder: Builder, kind: Any, value: Value) -> Value:
+    """Return the pointer to an array's items."""
+    return context.make_array(kind)(context, builder, value).data
 
 
-def _stage(emit_node: Callable[..., None]) -> Callable[..., Any]:
-    """Make the intrinsic that runs one stage.
+def _is_lbp(model: Any) -> bool:
+    return bool(model.types[MODEL.index("subsets")].dtype != types.int8)  # int8 stands for what is not there
 
-    Its arguments are those of `vjcascade.kernels.scan.block_stage`, with the stage given by its first node, the
-    node behind its last, and its threshold.
+
+def _has_trees(model: Any) -> bool:
+    return bool(model.types[MODEL.index("links")].dtype != types.int8)
+
+
+def _bits(builder: Builder, lanes: Value, first: int) -> Value:
+    """Turn a truth value for each lane into bits of a number, from bit `first` on."""
+    mask = builder.zext(builder.bitcast(lanes, ir.IntType(WIDTH)), INDEX)
+    return builder.shl(mask, ir.Constant(INDEX, first))
+
+
+class _Stage:
+    """What the intrinsics that run a stage have in common; their first arguments are the same."""
+
+    def __init__(
+        self, context: Any, builder: Builder, kinds: Sequence[Any], arguments: Sequence[Any]
+    ) -> None:
+        self.context, self.builder, self.kinds, self.arguments = context, builder, kinds, arguments
+
+    def data(self, which: int) -> Value:
+        return _data(self.context, self.builder, self.kinds[which], self.arguments[which])
+
+    def unpacked(self, which: int) -> Any:
+        return cgutils.unpack_tuple(self.builder, self.arguments[which])  # type: ignore[no-untyped-call]
+
+    def totals(self, sums: ir.VectorType) -> list[Value]:
+        """Run the nodes on every block and return the sums of votes, of type `sums`."""
+        builder, model = self.builder, self.kinds[4]
+        parts = zip(MODEL, model.types, self.unpacked(4), strict=True)
+        pointers = {name: _data(self.context, builder, kind, value) for name, kind, value in parts}
+        window = builder.gep(self.data(0), [self.arguments[1]])
+        blocks = [
+            {
+                "window": builder.gep(window, [start]),
+                "scale": _eight(builder, self.data(2), start, FLOATS),
+                "total": _variable(builder, _all_lanes(sums, 0.0)),
+                "at": _variable(builder, _all_lanes(INTS, 0)),
+                "vote": _variable(builder, _all_lanes(FLOATS, 0.0)),
+            }
+            for start in self.unpacked(3)
+        ]
+        goes_left: Test = _lbp_goes_left if _is_lbp(model) else _haar_goes_left
+        emit_node = _emit_tree_node if _has_trees(model) else _emit_stump
+        first, end = self.unpacked(5)
+        loop = cgutils.for_range_slice(builder, first, end, ir.Constant(INDEX, 1), intp=INDEX)
+        with loop as (node, _):
+            for left, block in zip(goes_left(builder, pointers, node, blocks), blocks, strict=True):
+                emit_node(builder, pointers, node, left, block)
+        return [builder.load(block["total"]) for block in blocks]
+
+
+def _quick_stage(_, planes, base, scales, starts, model, nodes, fails_below, passes_from):  # type: ignore[no-untyped-def]
+    """Run one stage on one or two blocks of windows, with sums in float32.
+
+    `starts` are the blocks' first windows, counted from `base`, and their places in `scales`; `nodes` are the
+    stage's first node and the one behind its last. Return as bits which windows surely pass, the first block's
+    lowest, and from bit `UNDECIDED` on those of which that cannot be said.
     """
+    kinds = (planes, base, scales, starts, model, nodes, fails_below, passes_from)
 
-    def declare(_, planes, base, scales, column, model, first, end, threshold, sums):  # type: ignore[no-untyped-def]
-        kinds = (planes, base, scales, column, model, first, end, threshold, sums)
+    def emit(context: Any, builder: Builder, _: Any, arguments: Any) -> Value:
+        low, high = (_spread(builder, bound) for bound in arguments[6:8])
+        bits = ir.Constant(INDEX, 0)
+        for i, total in enumerate(_Stage(context, builder, kinds, arguments).totals(FLOATS)):
+            passes = builder.fcmp_ordered(">=", total, high)
+            fails = builder.fcmp_ordered("<", total, low)
+            undecided = builder.not_(builder.or_(passes, fails))
+            bits = builder.or_(bits, _bits(builder, passes, WIDTH * i))
+            bits = builder.or_(bits, _bits(builder, undecided, UNDECIDED + WIDTH * i))
+        return bits
 
-        def emit(context, builder, _, arguments):  # type: ignore[no-untyped-def]
-            def data(kind: Any, value: Value) -> Value:
-                return context.make_array(kind)(context, builder, value).data
-
-            values = dict(
-                zip(("planes", "base", "scales", "column", "model", "first", "end"), arguments, strict=False)
-            )
-            arrays = cgutils.unpack_tuple(builder, values["model"])  # type: ignore[no-untyped-call]
-            parts = zip(COLUMNS, model.types, arrays, strict=False)
-            pointers = {name: data(kind, value) for name, kind, value in parts}
-            pointers["window"] = builder.gep(data(planes, values["planes"]), [values["base"]])
-            pointers["scales"] = data(scales, values["scales"])
-            nodes = (values["first"], values["end"])
-            total = _emit_stage(builder, pointers, values["column"], nodes, emit_node)
-            builder.store(total, builder.bitcast(data(sums, arguments[8]), DOUBLES.as_pointer()), align=8)
-            fails = builder.fcmp_ordered("<", total, _spread(builder, arguments[7]))
-            return builder.zext(builder.bitcast(builder.not_(fails), ir.IntType(WIDTH)), INDEX)
-
-        return types.int64(*kinds), emit
-
-    declare.__doc__ = "Return as bits which of eight windows pass a stage; OUT sums (8,) float64."
-    return intrinsic(declare)
+    return types.int64(*kinds), emit
 
 
-stump_stage = _stage(_emit_stump)
-tree_stage = _stage(_emit_tree_node)
+def _exact_stage(_, planes, base, scales, starts, model, nodes, threshold, sums):  # type: ignore[no-untyped-def]
+    """Run one stage on one or two blocks of windows as `_quick_stage`, with sums in float64.
+
+    Return as bits which windows pass; OUT sums, at `starts`.
+    """
+    kinds = (planes, base, scales, starts, model, nodes, threshold, sums)
+
+    def emit(context: Any, builder: Builder, _: Any, arguments: Any) -> Value:
+        stage = _Stage(context, builder, kinds, arguments)
+        bits = ir.Constant(INDEX, 0)
+        for i, (start, total) in enumerate(zip(stage.unpacked(3), stage.totals(DOUBLES), strict=True)):
+            place = builder.gep(stage.data(7), [start])
+            builder.store(total, builder.bitcast(place, DOUBLES.as_pointer()), align=8)
+            passes = builder.not_(builder.fcmp_ordered("<", total, _spread(builder, arguments[6])))
+            bits = builder.or_(bits, _bits(builder, passes, WIDTH * i))
+        return bits
+
+    return types.int64(*kinds), emit
+
+
+def _eight_scales(_, planes, squared, base, inset, area, scales, column):  # type: ignore[no-untyped-def]
+    """Write `vjcascade.kernels.scan.window_scale` of eight windows to OUT scales, from `column` on.
+
+    Return as bits which of them are above the contrast floor.
+    """
+    kinds = (planes, squared, base, inset, area, scales, column)
+
+    def emit(context: Any, builder: Builder, _: Any, arguments: Any) -> Value:
+        def data(which: int) -> Value:
+            return _data(context, builder, kinds[which], arguments[which])
+
+        corners = [builder.load(builder.gep(data(3), [ir.Constant(INDEX, i)])) for i in range(4)]
+        places = [builder.add(arguments[2], builder.zext(corner, INDEX)) for corner in corners]
+        total, raw = (
+            _rectangle(builder, [_eight(builder, data(image), place, INTS) for place in places])
+            for image in (0, 1)
+        )
+        total, raw = builder.sitofp(total, DOUBLES), builder.uitofp(raw, DOUBLES)
+        size = _spread(builder, arguments[4])
+        spread = builder.fsub(builder.fmul(size, raw), builder.fmul(total, total))
+        square_root = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
+            builder.module, ir.FunctionType(DOUBLES, [DOUBLES]), f"llvm.sqrt.v{WIDTH}f64"
+        )
+        root = builder.call(square_root, [spread])
+        scale = builder.fptrunc(builder.fdiv(_all_lanes(DOUBLES, 1.0), root), FLOATS)
+        share = builder.fmul(size, builder.fpext(scale, DOUBLES))
+        is_clear = builder.and_(
+            builder.fcmp_ordered(">", spread, _all_lanes(DOUBLES, 0.0)),
+            builder.fcmp_ordered("<", share, _all_lanes(DOUBLES, CONTRAST_FLOOR)),
+        )
+        scale = builder.select(is_clear, scale, _all_lanes(FLOATS, 0.0))
+        place = builder.gep(data(5), [arguments[6]])
+        builder.store(scale, builder.bitcast(place, FLOATS.as_pointer()), align=4)
+        return builder.zext(builder.bitcast(is_clear, ir.IntType(WIDTH)), INDEX)
+
+    return types.int64(*kinds), emit
+
+
+def _lowest_bit(_, bits):  # type: ignore[no-untyped-def]  # noqa: ARG001  typed by its name
+    """Return the number of the lowest bit that is set; there must be one."""
+
+    def emit(_context: Any, builder: Builder, _: Any, arguments: Any) -> Value:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.int64), emit
+
+
+quick_stage: Callable[..., Any] = intrinsic(_quick_stage)
+exact_stage: Callable[..., Any] = intrinsic(_exact_stage)
+eight_scales: Callable[..., Any] = intrinsic(_eight_scales)
+lowest_bit: Callable[..., Any] = intrinsic(_lowest_bit)

@@ -1,18 +1,28 @@
 """Run a cascade over the windows of one level image, or over window-sized crops.
 
-The model is a tuple of flat arrays in the order of evaluation, one row a node (see `vjcascade.detection.scanner`):
+The model is a tuple of flat arrays in the order of evaluation, one row a node (see `vjcascade.detection.flat`):
 
-0. `offsets` (n_nodes, 12) uint32: four corners of each of three rectangles, relative to the window's corner in
-   the flat integral images `planes` (plain, then tilted);
+0. `offsets` uint32, relative to the window's corner in the flat integral images `planes` (plain, then tilted):
+   of Haar nodes (n_nodes, 12), four corners of each of three rectangles; of LBP nodes (n_nodes, 16), the corners
+   of three by three cells, row after row;
 1. `numbers` (n_nodes, 6) float32: three rectangle weights, threshold, left leaf, right leaf (0 if not a leaf);
 2. `links` (n_nodes, 4) int32: the node's place in its tree, the places of its left and right child (-1 for a
-   leaf), and how many nodes the tree has; no rows at all if every tree is a stump;
+   leaf), and how many nodes the tree has; int8 without rows if every tree is a stump;
 3. `stage_ends` (n_stages,) int32, in nodes;
-4. `thresholds` (n_stages,) float64.
+4. `thresholds` (n_stages,) float64;
+5. `subsets` (n_nodes, 8) int32: the codes that go left, a bit for each; int8 without rows in a Haar cascade.
+
+6. `bars` (n_stages, 2) float32: a stage's sum in float32, whatever its rounding, is below the first only if the
+   exact one is below the threshold, and not below the second only if the exact one is not either.
+
+By the types of 2 and 5, kernels are compiled for each kind of cascade apart.
 
 Windows are run in blocks of `LANES` neighbours, whose columns must lie side by side in the integral images:
-for steps above 1 the images are de-interleaved first. Indices are unsigned, because numba tests signed ones for
-being negative at every access.
+for steps above 1 the images are de-interleaved first. A row is cut into tiles. Stage after stage runs over a
+tile, in blocks that begin where a window is still alive, since survivors stand close together: that takes
+fewer blocks than a fixed grid of them, and a tile's part of the integral images stays in the fastest cache.
+
+Indices are unsigned, because numba tests signed ones for being negative at every access.
 """
 
 from typing import TypeAlias
@@ -22,14 +32,30 @@ from numpy.typing import NDArray
 
 from vjcascade.kernels._compile import kernel
 from vjcascade.kernels.integral import LOW_32_BITS, fill_integrals, fill_tilted
-from vjcascade.kernels.lanes import LANES, stump_stage, tree_stage
+from vjcascade.kernels.lanes import (
+    CONTRAST_FLOOR,
+    LANES,
+    UNDECIDED,
+    eight_scales,
+    exact_stage,
+    lowest_bit,
+    quick_stage,
+)
 
 Model: TypeAlias = tuple[
-    NDArray[np.uint32], NDArray[np.float32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]
+    NDArray[np.uint32],
+    NDArray[np.float32],
+    NDArray[np.int32] | NDArray[np.int8],
+    NDArray[np.int32],
+    NDArray[np.float64],
+    NDArray[np.int32] | NDArray[np.int8],
+    NDArray[np.float32],
 ]
 
-CONTRAST_FLOOR = 0.1
-"""A window is evaluated if area / (area * sigma) is below it: sigma above ten grey levels (OpenCV's rule)."""
+TILE = 48
+"""Windows in a tile: their bits, and those of a block that begins in the last of them, fit a signed word."""
+
+BLOCK = (1 << LANES) - 1
 
 FIRST_CAPACITY = 256
 
@@ -57,28 +83,53 @@ def window_scale(
 @kernel
 def rectangle_sum(
     planes: NDArray[np.int32], base: np.uint64, offsets: NDArray[np.uint32], node: np.uint64, first: np.uint64
-) -> np.float32:
+) -> np.int32:
     """Return the sum over the rectangle of a node whose corners start at column `first`."""
     # IN planes flat; offsets as above
     a = planes[base + offsets[node, first]]
     b = planes[base + offsets[node, first + np.uint64(1)]]
     c = planes[base + offsets[node, first + np.uint64(2)]]
     d = planes[base + offsets[node, first + np.uint64(3)]]
-    return np.float32(np.int32(a - b - c + d))
+    return np.int32(a - b - c + d)
 
 
 @kernel
-def goes_left(
+def haar_goes_left(
     planes: NDArray[np.int32], base: np.uint64, scale: np.float32, model: Model, node: np.uint64
 ) -> bool:
     """Tell whether a node's normalised feature value is below its threshold: float32, in OpenCV's order."""
     # IN planes flat; model as above
     offsets, numbers = model[0], model[1]
-    value = numbers[node, 0] * rectangle_sum(planes, base, offsets, node, np.uint64(0))
-    value += numbers[node, 1] * rectangle_sum(planes, base, offsets, node, np.uint64(4))
+    value = numbers[node, 0] * np.float32(rectangle_sum(planes, base, offsets, node, np.uint64(0)))
+    value += numbers[node, 1] * np.float32(rectangle_sum(planes, base, offsets, node, np.uint64(4)))
     if numbers[node, 2] != 0.0:
-        value += numbers[node, 2] * rectangle_sum(planes, base, offsets, node, np.uint64(8))
+        value += numbers[node, 2] * np.float32(rectangle_sum(planes, base, offsets, node, np.uint64(8)))
     return bool(value * scale < numbers[node, 3])
+
+
+@kernel
+def cell_sum(
+    planes: NDArray[np.int32], base: np.uint64, offsets: NDArray[np.uint32], node: np.uint64, cell: int
+) -> np.int32:
+    """Return the sum over one of the cells of an LBP node, numbered row after row."""
+    # IN planes flat; offsets as above
+    first = np.uint64(cell // 3 * 4 + cell % 3)
+    a = planes[base + offsets[node, first]]
+    b = planes[base + offsets[node, first + np.uint64(1)]]
+    c = planes[base + offsets[node, first + np.uint64(4)]]
+    d = planes[base + offsets[node, first + np.uint64(5)]]
+    return np.int32(a - b - c + d)
+
+
+@kernel
+def lbp_goes_left(planes: NDArray[np.int32], base: np.uint64, model: Model, node: np.uint64) -> bool:
+    """Tell whether the code of the cells around the middle one, clockwise from the top left, is in the subset."""
+    # IN planes flat; model as above
+    middle = cell_sum(planes, base, model[0], node, 4)
+    code = 0
+    for cell in (0, 1, 2, 5, 8, 7, 6, 3):
+        code = 2 * code + (1 if cell_sum(planes, base, model[0], node, cell) >= middle else 0)
+    return bool((np.int64(model[5][node, np.uint64(code >> 5)]) >> (code & 31)) & 1)
 
 
 @kernel
@@ -95,7 +146,11 @@ def scalar_stage(
     numbers, links = model[1], model[2]
     node, total = first, 0.0
     while node < end:
-        side = np.uint64(0 if goes_left(planes, base, scale, model, node) else 1)
+        if len(model[5]):
+            left = lbp_goes_left(planes, base, model, node)
+        else:
+            left = haar_goes_left(planes, base, scale, model, node)
+        side = np.uint64(0 if left else 1)
         if len(links) and links[node, np.uint64(1) + side] >= 0:
             node += np.uint64(links[node, np.uint64(1) + side] - links[node, 0])
         else:
@@ -105,49 +160,61 @@ def scalar_stage(
 
 
 @kernel
-def row_scales(
+def tile_scales(
     planes: NDArray[np.int32],
     squared: NDArray[np.uint32],
     base: np.uint64,
     inset: NDArray[np.uint32],
     area: float,
     scales: NDArray[np.float32],
-) -> None:
-    """Compute `window_scale` for all windows of a row."""
-    # IN planes, squared flat; OUT scales (n,)
-    for i in range(len(scales)):
-        scales[i] = window_scale(planes, squared, base + np.uint64(i), inset, area)
+) -> int:
+    """Compute `window_scale` for the windows of a tile; return as bits which are above the contrast floor."""
+    # IN planes, squared flat; inset without corners where there is no contrast; OUT scales (TILE + LANES,)
+    bits = 0
+    for start in range(0, TILE, LANES):
+        place = np.uint64(start)
+        if LANES == 1:
+            scales[place] = window_scale(planes, squared, base + place, inset, area)
+            bits |= int(scales[place] > 0.0) << start
+        else:
+            bits |= eight_scales(planes, squared, base + place, inset, area, scales, place) << start
+    return bits
 
 
 @kernel
-def block_stage(
+def tile_stage(
     planes: NDArray[np.int32],
     base: np.uint64,
     scales: NDArray[np.float32],
-    column: np.uint64,
+    alive: int,
     model: Model,
     stage: int,
     sums: NDArray[np.float64],
 ) -> int:
-    """Return as bits which windows of a block pass a stage."""
-    # IN planes flat, base and column of the block's first window; OUT sums (LANES,)
-    first = np.uint64(model[3][stage - 1] if stage else 0)
-    end = np.uint64(model[3][stage])
-    threshold = model[4][stage]
-    if LANES == 1:
-        sums[0] = scalar_stage(planes, base, scales[column], model, first, end)
-        return 0 if sums[0] < threshold else 1
-    if len(model[2]):
-        return int(np.int64(tree_stage(planes, base, scales, column, model, first, end, threshold, sums)))
-    return int(np.int64(stump_stage(planes, base, scales, column, model, first, end, threshold, sums)))
+    """Compute the exact sums of some windows of a tile, and return as bits which of these pass the stage."""
+    # IN planes flat, base of the tile's first window, scales (TILE + LANES,); OUT sums (TILE + LANES,)
+    nodes = (np.uint64(model[3][stage - 1] if stage else 0), np.uint64(model[3][stage]))
+    bar = model[4][stage]
+    passed = 0
+    while alive:
+        start = bit_count((alive & -alive) - 1) if LANES == 1 else lowest_bit(alive)
+        place = np.uint64(start)
+        if LANES == 1:
+            sums[place] = scalar_stage(planes, base + place, scales[place], model, nodes[0], nodes[1])
+            bits = 0 if sums[place] < bar else 1
+        else:
+            bits = exact_stage(planes, base, scales, (place,), model, nodes, bar, sums)
+        passed |= (bits << start) & alive
+        alive &= ~(BLOCK << start)
+    return passed
 
 
 @kernel
-def visited_lanes(evaluable: int, passed: int, n_lanes: int, skip_first: bool) -> tuple[int, bool]:
-    """Return which lanes OpenCV visits: not those to the right of one that it visits and stage 0 rejects."""
+def visited_windows(evaluable: int, passed: int, n_windows: int, skip_first: bool) -> tuple[int, bool]:
+    """Return which windows OpenCV visits: not those to the right of one that it visits and stage 0 rejects."""
     visited, skip = 0, skip_first
-    for lane in range(n_lanes):
-        bit = 1 << lane
+    for window in range(n_windows):
+        bit = 1 << window
         if skip:
             skip = False
         else:
@@ -175,59 +242,106 @@ def scan_grid(
     inset: NDArray[np.uint32],
     model: Model,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], int]:
-    """Run the cascade along some rows; return the positions that pass, their last sums, and how many were tried."""
-    # IN planes, squared flat, with room for LANES windows at the end of the last row;
-    # IN rows (n,) their y; grid (5,): columns, step, skip after stage 0 or not, row stride, inset area
+    """Run the cascade along some rows; return the windows found, their last sums, and how many were tried."""
+    # IN planes, squared flat, with room for TILE + LANES windows at the end of the last row; inset without corners,
+    # and squared without items, for LBP, which knows no contrast; rows (n,) their y;
+    # grid (6,): columns, step, skip after stage 0 or not, row stride, inset area, how many stages a window must
+    # pass to be returned. OUT windows (n, 3): x, y, stages passed; in a tile, those that pass fewer come first
     n_columns, step, skips, stride, area = grid[0], grid[1], grid[2] != 0, grid[3], np.float64(grid[4])
-    positions, sums = np.empty((FIRST_CAPACITY, 2), np.int32), np.empty(FIRST_CAPACITY, np.float64)
-    scales, block_sums = np.zeros(n_columns + LANES, np.float32), np.zeros(LANES, np.float64)
+    n_stages, min_stages = len(model[4]), grid[5]
+    windows, sums = np.empty((FIRST_CAPACITY, 3), np.int32), np.empty(FIRST_CAPACITY, np.float64)
+    scales, tile_sums = np.ones(TILE + LANES, np.float32), np.zeros(TILE + LANES, np.float64)
     n_found, n_windows = 0, 0
     for y in rows:
-        row = np.uint64(y * stride)
-        row_scales(planes, squared, row, inset, area, scales[:n_columns])
         skip = False
-        for column in range(0, n_columns, LANES):
-            alive = 0
-            for lane in range(LANES):
-                if scales[column + lane] > 0.0:
-                    alive |= 1 << lane
-            n_lanes = min(LANES, n_columns - column)
-            visited = (1 << n_lanes) - 1
-            for stage in range(len(model[4])):
-                if alive == 0 and stage > 0:
-                    break
-                passed, first = 0, np.uint64(column)
-                if alive:
-                    passed = block_stage(planes, row + first, scales, first, model, stage, block_sums)
+        for first in range(0, n_columns, TILE):
+            base = np.uint64(y * stride + first)
+            n_in_tile = min(TILE, n_columns - first)
+            visited = (1 << n_in_tile) - 1
+            evaluable = visited
+            if len(inset):
+                evaluable &= tile_scales(planes, squared, base, inset, area, scales)
+            alive = evaluable
+            for stage in range(n_stages):
+                passed, undecided, todo = 0, 0, alive
+                nodes = (np.uint64(model[3][stage - 1] if stage else 0), np.uint64(model[3][stage]))
+                low, high = model[6][stage, 0], model[6][stage, 1]
+                if LANES == 1:
+                    undecided, todo = alive, 0
+                while todo:
+                    start = lowest_bit(todo)
+                    rest = todo & ~(BLOCK << start)
+                    if rest:
+                        second = lowest_bit(rest)
+                        starts = (np.uint64(start), np.uint64(second))
+                        bits = quick_stage(planes, base, scales, starts, model, nodes, low, high)
+                        passed |= (((bits >> LANES) & BLOCK) << second) & rest
+                        undecided |= (((bits >> (UNDECIDED + LANES)) & BLOCK) << second) & rest
+                        rest &= ~(BLOCK << second)
+                    else:
+                        bits = quick_stage(planes, base, scales, (np.uint64(start),), model, nodes, low, high)
+                    passed |= ((bits & BLOCK) << start) & todo
+                    undecided |= (((bits >> UNDECIDED) & BLOCK) << start) & todo
+                    todo = rest
+                if undecided:
+                    passed |= tile_stage(planes, base, scales, undecided, model, stage, tile_sums)
                 if stage == 0 and skips:
-                    visited, skip = visited_lanes(alive, passed, n_lanes, skip)
-                    alive &= visited
-                alive &= passed
+                    visited, skip = visited_windows(evaluable, passed, n_in_tile, skip)
+                    passed &= visited
+                if stage >= min_stages and alive & ~passed:
+                    tile_stage(planes, base, scales, alive & ~passed, model, stage, tile_sums)
+                    found = (alive & ~passed, first, step, y, stage)
+                    windows, sums, n_found = appended(windows, sums, n_found, found, tile_sums)
+                alive = passed
+                if alive == 0:
+                    break
+            if alive:
+                if n_stages:
+                    tile_stage(planes, base, scales, alive, model, n_stages - 1, tile_sums)
+                found = (alive, first, step, y, n_stages)
+                windows, sums, n_found = appended(windows, sums, n_found, found, tile_sums)
             n_windows += bit_count(visited)
-            while alive:
-                lane = bit_count((alive & -alive) - 1)
-                alive &= alive - 1
-                if n_found == len(sums):
-                    positions, sums = doubled(positions, sums)
-                positions[n_found, 0] = (column + lane) * step
-                positions[n_found, 1] = y
-                sums[n_found] = block_sums[lane]
-                n_found += 1
-    return positions[:n_found].copy(), sums[:n_found].copy(), n_windows
+    return windows[:n_found].copy(), sums[:n_found].copy(), n_windows
+
+
+@kernel
+def appended(
+    windows: NDArray[np.int32],
+    sums: NDArray[np.float64],
+    n_found: int,
+    found: tuple[int, int, int, int, int],
+    tile_sums: NDArray[np.float64],
+) -> tuple[NDArray[np.int32], NDArray[np.float64], int]:
+    """Note some windows of a tile; return the buffers, larger ones if need be, and the number of windows noted."""
+    # IN windows (n, 3), sums (n,); found: which windows as bits, the tile's first column, step, y, stages passed;
+    # tile_sums (TILE + LANES,)
+    bits, first, step, y, n_passed = found
+    while n_found + bit_count(bits) > len(sums):
+        windows, sums = doubled(windows, sums)
+    for window in range(TILE):
+        if (bits >> window) & 1:
+            windows[n_found, 0] = (first + window) * step
+            windows[n_found, 1] = y
+            windows[n_found, 2] = n_passed
+            sums[n_found] = tile_sums[window]
+            n_found += 1
+    return windows, sums, n_found
 
 
 @kernel
 def doubled(
-    positions: NDArray[np.int32], sums: NDArray[np.float64]
+    windows: NDArray[np.int32], sums: NDArray[np.float64]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return full buffers at twice their size."""
-    # IN positions (n, 2), sums (n,)
+    # IN windows (n, 3), sums (n,)
     n = len(sums)
-    more_positions = np.empty((2 * n, 2), np.int32)
+    more_windows = np.empty((2 * n, 3), np.int32)
     more_sums = np.empty(2 * n, np.float64)
-    more_positions[:n] = positions
-    more_sums[:n] = sums
-    return more_positions, more_sums
+    for i in range(n):
+        more_sums[i] = sums[i]
+        for j in range(3):
+            more_windows[i, j] = windows[i, j]
+    return more_windows, more_sums
 
 
 @kernel
@@ -240,16 +354,18 @@ def evaluate_crops(
     sums: NDArray[np.float64],
 ) -> None:
     """Run the cascade on window-sized crops."""
-    # IN crops (n, h, w), planes (1 or 2, h + 1, w + 1) working space; OUT passed, sums (n,)
+    # IN crops (n, h, w), planes (1 or 2, h + 1, w + 1) working space, inset as in `scan_grid`; OUT passed, sums (n,)
     n, height, width = crops.shape
     area = np.float64((height - 2) * (width - 2))
-    squared = np.empty((height + 1, width + 1), np.uint32)
+    squared = np.empty((height + 1 if len(inset) else 0, width + 1), np.uint32)
     flat_planes, flat_squared = planes.reshape(planes.size), squared.reshape(squared.size)
     for i in range(n):
-        fill_integrals(crops[i], planes[0], squared)
+        fill_integrals(crops[i], 1, planes[0], squared)
         if len(planes) > 1:
             fill_tilted(crops[i], planes[1])
-        scale = window_scale(flat_planes, flat_squared, np.uint64(0), inset, area)
+        scale = np.float32(1.0)
+        if len(inset):
+            scale = window_scale(flat_planes, flat_squared, np.uint64(0), inset, area)
         passed[i], sums[i] = (run_stages(flat_planes, scale, model)) if scale > 0.0 else (-1, 0.0)
 
 

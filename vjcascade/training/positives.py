@@ -19,7 +19,7 @@ from vjcascade.cascade import MAX_WINDOW_SIDE
 from vjcascade.errors import ImageError, SourceError
 from vjcascade.formats.annotations.opencv_lists import Box
 from vjcascade.imaging import image_size
-from vjcascade.kernels.scan import CONTRAST_FLOOR
+from vjcascade.kernels.lanes import CONTRAST_FLOOR
 from vjcascade.parallel import checked_threads, ordered_map
 from vjcascade.training.crops import MAX_GROWTH, clip_box, cut_window, grow_to_shape, growth, has_contrast
 from vjcascade.training.sources import (
