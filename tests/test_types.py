@@ -56,6 +56,44 @@ def test_length_is_the_number_of_boxes():
     assert len(Detections(np.zeros((3, 4), np.int32), np.zeros(3), np.ones(3, np.int32))) == 3
 
 
+def some_detections():
+    return Detections(
+        np.arange(12, dtype=np.int32).reshape(3, 4),
+        np.array([0.5, 1.5, 2.5]),
+        np.array([1, 2, 3], np.int32),
+        np.array([7, 8, 9], np.int32),
+        np.array([0.0, 30.0, -30.0]),
+    )
+
+
+def test_stages_and_angles_are_zeros_if_not_given():
+    found = Detections(np.zeros((2, 4), np.int32), np.zeros(2), np.ones(2, np.int32))
+    assert (found.stages.tolist(), found.stages.dtype) == ([0, 0], np.int32)
+    assert (found.angles.tolist(), found.angles.dtype) == ([0, 0], np.float64)
+
+
+@pytest.mark.parametrize("column", ["stages", "angles"])
+def test_stages_and_angles_are_parallel_too(column):
+    with pytest.raises(ValueError, match=rf"{column} \(3,\)"):
+        Detections(np.zeros((2, 4), np.int32), np.zeros(2), np.ones(2, np.int32), **{column: np.zeros(3)})
+
+
+@pytest.mark.parametrize("rows", [np.array([False, True, True]), np.array([2, 0, 0]), np.array([], np.intp)])
+def test_rows_are_selected_in_every_column(rows):
+    found = some_detections()
+    part = found.select(rows)
+    for column in ("boxes", "scores", "neighbors", "stages", "angles"):
+        np.testing.assert_array_equal(getattr(part, column), getattr(found, column)[rows])
+
+
+def test_parts_are_joined_in_order():
+    found = some_detections()
+    joined = Detections.joined(found.select(np.array([i])) for i in (0, 1, 2))
+    for column in ("boxes", "scores", "neighbors", "stages", "angles"):
+        np.testing.assert_array_equal(getattr(joined, column), getattr(found, column))
+        assert getattr(joined, column).dtype == getattr(found, column).dtype
+
+
 def test_no_detections_have_the_usual_dtypes():
     none = Detections.empty()
     assert (none.boxes.dtype, none.scores.dtype, none.neighbors.dtype) == (np.int32, np.float64, np.int32)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import NamedTuple, Self
 
@@ -83,10 +84,14 @@ class Detections:
     boxes : ndarray of shape (n, 4), dtype int32
         `x, y, w, h` in pixels, origin at the top left corner. Shape (0, 4) when nothing was found.
     scores : ndarray of shape (n,), dtype float64
-        Margin of the last stage: its sum of leaf values minus the stage threshold, >= 0. The largest
-        margin of the group where windows were grouped.
+        Margin of the last stage that was evaluated: its sum of leaf values minus the stage threshold, >= 0
+        unless that stage rejected the window. That of the best window of the group where windows were grouped.
     neighbors : ndarray of shape (n,), dtype int32
         Raw windows in the group; 1 for raw windows.
+    stages : ndarray of shape (n,), dtype int32
+        Stages passed by the best window of the group; zeros if not given.
+    angles : ndarray of shape (n,), dtype float64
+        By how many degrees the best window of the group is turned counter-clockwise; zeros if not given.
 
     Examples
     --------
@@ -97,19 +102,49 @@ class Detections:
     boxes: NDArray[np.int32]
     scores: NDArray[np.float64]
     neighbors: NDArray[np.int32]
+    stages: NDArray[np.int32] = None  # type: ignore[assignment]  # None does not outlive the constructor
+    angles: NDArray[np.float64] = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         n = len(self.boxes)
-        if self.boxes.shape != (n, 4) or self.scores.shape != (n,) or self.neighbors.shape != (n,):
+        for name, dtype in (("stages", np.int32), ("angles", np.float64)):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, np.zeros(n, dtype))
+        rows = {field.name: getattr(self, field.name).shape for field in fields(self)}
+        if rows.pop("boxes") != (n, 4) or any(shape != (n,) for shape in rows.values()):
+            given = ", ".join(f"{name} {shape}" for name, shape in rows.items())
             raise ValueError(
-                f"boxes {self.boxes.shape}, scores {self.scores.shape} and neighbors {self.neighbors.shape} "
-                "must have the shapes (n, 4), (n,) and (n,)"
+                f"boxes {self.boxes.shape}, {given} must have the shapes (n, 4) and, all others, (n,)"
             )
 
     @classmethod
     def empty(cls) -> Self:
         """Return no detections, in arrays of the usual shapes."""
         return cls(np.empty((0, 4), np.int32), np.empty(0), np.empty(0, np.int32))
+
+    @classmethod
+    def joined(cls, parts: Iterable[Self]) -> Self:
+        """Return the rows of all parts, one part after the other.
+
+        Examples
+        --------
+        >>> len(Detections.joined([]))
+        0
+        """
+        parts = [cls.empty(), *parts]
+        columns = ([getattr(part, field.name) for part in parts] for field in fields(cls))
+        return cls(*(np.concatenate(column) for column in columns))
+
+    def select(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Self:
+        """Return some rows: those that a mask of shape (n,) marks, or those with these indices, in this order.
+
+        Examples
+        --------
+        >>> one = Detections(np.ones((1, 4), np.int32), np.ones(1), np.ones(1, np.int32))
+        >>> len(one.select(np.array([False]))), len(one.select(np.array([0, 0])))
+        (0, 2)
+        """
+        return type(self)(*(getattr(self, field.name)[rows] for field in fields(self)))
 
     def __len__(self) -> int:
         return len(self.boxes)

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from vjcascade.cascade import Cascade
-from vjcascade.detection import Detector, detect
+from vjcascade.detection import Detector, Scanner, detect
+from vjcascade.detection.scales import scan_levels
 from vjcascade.errors import SettingsError
-from vjcascade.types import Size
+from vjcascade.types import FeatureType, Size
 
 
 @pytest.fixture(scope="module")
@@ -161,3 +162,63 @@ def test_a_cascade_without_stages_detects_whatever_has_contrast(texture):
     found = detect(texture, Cascade(Size(24, 24)), min_neighbors=0)
     assert found.boxes.tolist() == [[0, 0, 24, 24]]
     assert found.scores.tolist() == [0.0]
+
+
+COLUMNS = ("boxes", "scores", "neighbors", "stages", "angles")
+
+
+@pytest.fixture
+def several(rng):
+    """Return cascades of different windows: LBP, and Haar with and without tilted features."""
+    return [
+        builders.random_cascade(rng, Size(12, 12), kind=FeatureType.LBP, bar=-0.1),
+        builders.random_cascade(rng, Size(12, 10), bar=-0.1),
+        builders.random_cascade(rng, Size(20, 20), bar=-0.1, tilted_share=0.5),
+        builders.random_cascade(rng, Size(9, 14), bar=-0.1, tree_share=0.5),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("min_neighbors", "min_size"), [(0, None), (2, None), (1, (25, 25)), (0, (500, 500))]
+)
+def test_several_cascades_find_what_each_finds_alone(several, rng, min_neighbors, min_size):
+    picture = builders.smooth_noise(rng, 70, 90)
+    options = {"min_neighbors": min_neighbors, "min_size": min_size, "scale_factor": 1.3}
+    each = Detector(several, **options).detect_each(picture)
+    assert any(len(found) for found in each)
+    for cascade, found in zip(several, each, strict=True):
+        alone = detect(picture, cascade, **options)
+        for column in COLUMNS:
+            np.testing.assert_array_equal(getattr(found, column), getattr(alone, column))
+
+
+def test_levels_and_integral_images_are_shared(several, rng, monkeypatch):
+    made = []
+
+    def count(self, level, *args, _made=Scanner.integrals):
+        made.append(level.shape)
+        return _made(self, level, *args)
+
+    monkeypatch.setattr(Scanner, "integrals", count)
+    picture = builders.smooth_noise(rng, 70, 90)
+    Detector([several[2], *several], n_threads=1).detect_each(picture)
+    assert len(made) == len(set(made))
+    assert len(made) == max(len(scan_levels(Size(90, 70), cascade.window, 1.1)) for cascade in several)
+
+
+def test_one_result_needs_one_cascade(several, texture):
+    with pytest.raises(SettingsError, match=r"4 cascades.*detect_each"):
+        Detector(several).detect(texture)
+
+
+@pytest.mark.parametrize("cascades", [[], "frontalface.xml", [None], None])
+def test_what_is_no_cascade_is_refused(cascades):
+    with pytest.raises(SettingsError, match="needs a Cascade"):
+        Detector(cascades)
+
+
+def test_windows_passed_all_stages(rng):
+    cascade = builders.random_cascade(rng, stages=(2, 3), bar=-0.5)
+    found = detect(builders.smooth_noise(rng, 60, 60), cascade, min_neighbors=1)
+    assert set(found.stages.tolist()) == {2}
+    assert set(found.angles.tolist()) == {0.0}

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from vjcascade.detection.grouping import group_windows
+from vjcascade.detection.grouping import best_first, group_honestly, group_windows
 from vjcascade.types import Detections
 
 
@@ -74,3 +74,110 @@ def test_equals_opencv(oracle, rng):
     assert [len(g) for g in groups] == expected["n_groups"].tolist()
     np.testing.assert_array_equal(np.concatenate([g.boxes for g in groups]), expected["boxes"])
     np.testing.assert_array_equal(np.concatenate([g.neighbors for g in groups]), expected["counts"])
+
+
+scored_boxes = st.lists(
+    st.tuples(
+        st.integers(0, 40), st.integers(0, 40), st.integers(1, 30), st.integers(1, 30), st.integers(-3, 9)
+    ),
+    max_size=30,
+)
+
+
+def scored(rows):
+    rows = np.array(rows, np.int64).reshape(-1, 5)
+    return raw(rows[:, :4], rows[:, 4])
+
+
+@settings(max_examples=100, deadline=None)
+@given(rows=scored_boxes, threshold=st.integers(0, 3), weighted=st.booleans())
+def test_honest_groups_are_the_same_classes(rows, threshold, weighted):
+    """Boxes are rounded in another way; which windows belong together, and what of them stays, is not changed."""
+    windows = scored(rows)
+    groups = group_honestly(windows, threshold, weighted=weighted)
+    labels = np.array(naive.group_labels(windows.boxes.tolist()), np.intp)
+    counts, best = (
+        np.bincount(labels),
+        [windows.scores[labels == label].max() for label in range(len(set(labels)))],
+    )
+    classes = {(int(n), score) for n, score in zip(counts, best, strict=True) if n > threshold}
+    assert {(int(n), score) for n, score in zip(groups.neighbors, groups.scores, strict=True)} <= classes
+    assert (len(groups) == 0) == (len(classes) == 0)
+    assert (np.diff(groups.scores) <= 0).all()
+
+
+@settings(max_examples=100, deadline=None)
+@given(rows=scored_boxes, weighted=st.booleans(), x=st.integers(-500, 500), y=st.integers(-500, 500))
+def test_moved_windows_give_moved_groups(rows, weighted, x, y):
+    windows = scored(rows)
+    moved = raw(windows.boxes + np.array([x, y, 0, 0], np.int32), windows.scores)
+    expected = group_honestly(windows, 0, weighted=weighted)
+    groups = group_honestly(moved, 0, weighted=weighted)
+    np.testing.assert_array_equal(groups.boxes, expected.boxes + np.array([x, y, 0, 0]))
+
+
+@settings(max_examples=100, deadline=None)
+@given(rows=scored_boxes, weighted=st.booleans())
+def test_a_group_keeps_within_its_windows(rows, weighted):
+    windows = scored(rows)
+    labels = np.array(naive.group_labels(windows.boxes.tolist()), np.intp)
+    groups = group_honestly(windows, 0, weighted=weighted)
+    for box in groups.boxes:
+        fits = []
+        for label in set(labels.tolist()):
+            members = windows.boxes[labels == label]
+            low, high = members.min(axis=0), members.max(axis=0)
+            furthest = (members[:, :2] + members[:, 2:]).max(axis=0)
+            fits.append((box >= low).all() and (box <= high).all() and (box[:2] + box[2:] <= furthest).all())
+        assert any(fits)
+
+
+def test_weights_are_scores():
+    windows = raw([[0, 0, 20, 20], [4, 0, 20, 20]], [3.0, 1.0])
+    assert group_honestly(windows, 1, weighted=False).boxes.tolist() == [[2, 0, 20, 20]]
+    assert group_honestly(windows, 1, weighted=True).boxes.tolist() == [[1, 0, 20, 20]]
+
+
+@pytest.mark.parametrize("score", [0.0, -2.0])
+def test_without_a_score_above_zero_all_count_alike(score):
+    windows = raw([[0, 0, 20, 20], [4, 0, 20, 20]], [score, score])
+    assert group_honestly(windows, 1, weighted=True).boxes.tolist() == [[2, 0, 20, 20]]
+
+
+def test_a_group_is_what_its_best_window_is():
+    """More stages beat a larger score; the first of equals is the best."""
+    boxes = np.array([[0, 0, 20, 20], [1, 0, 20, 20], [2, 0, 20, 20], [0, 1, 20, 20]], np.int32)
+    windows = Detections(
+        boxes,
+        np.array([9.0, 2.0, 3.0, 3.0]),
+        np.ones(4, np.int32),
+        np.array([4, 5, 5, 5], np.int32),
+        np.array([0.0, 10.0, 20.0, 30.0]),
+    )
+    for groups in (group_windows(windows, 1), group_honestly(windows, 1, weighted=False)):
+        assert (groups.scores.tolist(), groups.stages.tolist(), groups.angles.tolist()) == (
+            [3.0],
+            [5],
+            [20.0],
+        )
+        assert groups.neighbors.tolist() == [4]
+    assert best_first(windows).tolist() == [2, 3, 1, 0]
+
+
+def test_a_group_does_not_reach_beyond_its_windows():
+    """Rounded each for itself, left side and width would take it a pixel further right."""
+    windows = raw([[0, 0, 21, 20], [1, 0, 20, 20]])
+    assert group_honestly(windows, 1, weighted=False).boxes.tolist() == [[0, 0, 21, 20]]
+
+
+def test_small_groups_do_not_drop_each_other():
+    """Each lies inside the other, a little enlarged: OpenCV's rule drops both."""
+    windows = raw([[10, 10, 20, 20], [10, 13, 17, 21]])
+    assert len(set(naive.group_labels(windows.boxes.tolist()))) == 2
+    assert naive.group_boxes(windows.boxes.tolist(), windows.scores, 0) == []
+    assert len(group_honestly(windows, 0, weighted=False)) == 2
+
+
+def test_a_group_inside_a_larger_one_goes():
+    windows = raw([[10, 10, 60, 60], [10, 10, 60, 60], [20, 20, 20, 20]])
+    assert group_honestly(windows, 0, weighted=False).boxes.tolist() == [[10, 10, 60, 60]]

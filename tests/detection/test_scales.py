@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from vjcascade.detection.scales import MAX_LEVELS, scaled_size, scan_levels
+from vjcascade.detection.scales import MAX_LEVELS, dense_levels, scaled_size, scan_levels
 from vjcascade.errors import SettingsError
 from vjcascade.types import Size
 
@@ -60,7 +60,9 @@ def test_step_and_stripes():
     assert {level.n_stripes for level in levels} == {math.ceil(97 / 32)}
 
 
-@pytest.mark.parametrize("scale_factor", [1.0, 0.9, math.nan, math.inf, -2.0])
+@pytest.mark.parametrize(
+    "scale_factor", [1.0, 0.9, math.nan, math.inf, -2.0, 10**400, 2j, np.complex64(2), "2"]
+)
 def test_scale_factor_must_be_above_one(scale_factor):
     with pytest.raises(SettingsError, match="scale factor"):
         scan_levels(Size(100, 100), WINDOW, scale_factor)
@@ -70,3 +72,45 @@ def test_too_many_scales_are_refused_at_once():
     with pytest.raises(SettingsError, match=rf"scale factor 1.0000001 asks for \d+ scales.*{MAX_LEVELS}"):
         scan_levels(Size(512, 512), WINDOW, 1.0000001)
     assert len(scan_levels(Size(512, 512), WINDOW, 1.001)) > 3000
+
+
+@pytest.mark.parametrize(
+    ("min_size", "max_size", "widths"),
+    [
+        ((1, 1), (100, 100), [24, 36, 54, 81]),
+        ((30, 30), (100, 100), [36, 54, 81]),
+        ((36, 1), (54, 54), [36, 54]),
+        ((1, 1), (100, 40), [24, 36]),
+        ((40, 40), (50, 50), []),  # none between them
+        ((500, 500), (900, 900), []),
+        ((50, 50), (40, 40), []),
+    ],
+)
+def test_dense_levels_keep_the_bounds(min_size, max_size, widths):
+    levels = dense_levels(Size(100, 100), WINDOW, 1.5, 3, (Size(*min_size), Size(*max_size)))
+    assert [scaled_size(WINDOW, level.scale).width for level in levels] == widths
+    assert {level.step for level in levels} <= {3}
+
+
+def test_dense_levels_are_among_opencvs():
+    of_opencv = {(level.scale, level.size) for level in scan_levels(Size(97, 61), WINDOW, 1.1)}
+    levels = dense_levels(Size(97, 61), WINDOW, 1.1, 1, (Size(1, 1), Size(97, 61)))
+    assert {(level.scale, level.size) for level in levels} == of_opencv
+
+
+def test_a_huge_scale_factor_gives_one_scale():
+    assert scales_of(Size(100, 100), WINDOW, 1e308) == [1]
+
+
+def test_a_stride_beyond_the_level_is_no_longer_than_it():
+    """Else the integral images, which are as wide as the stride, would fill the memory."""
+    bounds = Size(1, 1), Size(100, 100)
+    levels = dense_levels(Size(100, 80), WINDOW, 1.5, 10**30, bounds)
+    assert levels
+    assert [level.step for level in levels] == [level.size.width for level in levels]
+
+
+def test_numbers_of_numpy_are_scale_factors():
+    assert (
+        scales_of(Size(30, 30), WINDOW, np.float32(1.5)) == scales_of(Size(30, 30), WINDOW, np.int8(2)) == [1]
+    )

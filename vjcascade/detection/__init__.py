@@ -1,7 +1,23 @@
-"""Detection: scale lists, scanning, grouping, and the detector that joins them."""
+"""Detection: scale lists, scanning, grouping, and the detectors that join them: OpenCV's way, and the native one."""
 
+from vjcascade.detection.dense import DenseDetector, Grouping, detect_dense
 from vjcascade.detection.detector import Detector, detect
 from vjcascade.detection.grouping import group_windows
+from vjcascade.detection.memory import DetectionMemory
 from vjcascade.detection.scanner import Hits, LevelIntegrals, Scanner, evaluate_windows
+from vjcascade.detection.suppression import suppress_overlaps
 
-__all__ = ["Detector", "Hits", "LevelIntegrals", "Scanner", "detect", "evaluate_windows", "group_windows"]
+__all__ = [
+    "DenseDetector",
+    "DetectionMemory",
+    "Detector",
+    "Grouping",
+    "Hits",
+    "LevelIntegrals",
+    "Scanner",
+    "detect",
+    "detect_dense",
+    "evaluate_windows",
+    "group_windows",
+    "suppress_overlaps",
+]

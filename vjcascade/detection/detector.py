@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import index
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
+from vjcascade.detection.checks import checked_cascades, checked_neighbors, checked_size, only
 from vjcascade.detection.grouping import group_windows
-from vjcascade.detection.scales import Level, check_scale_factor, scaled_size, scan_levels
-from vjcascade.detection.scanner import Hits, Scanner
-from vjcascade.errors import SettingsError
-from vjcascade.imaging import resize_exact, to_gray
-from vjcascade.parallel import checked_threads, ordered_map
+from vjcascade.detection.pyramid import Plan, raw_detections, scan_pyramid
+from vjcascade.detection.scales import Level, check_scale_factor, scan_levels
+from vjcascade.detection.scanner import Hits, LevelIntegrals, Scanner
+from vjcascade.imaging import to_gray
+from vjcascade.parallel import checked_threads
 from vjcascade.types import Detections, Size
 
 
@@ -26,8 +27,8 @@ class Detector:
 
     Parameters
     ----------
-    cascade : Cascade
-        What to look for.
+    cascade : Cascade or sequence of Cascade
+        What to look for. Several cascades share level images and integral images; see `detect_each`.
     scale_factor : float, optional
         Ratio of neighbouring scales, > 1.
     min_neighbors : int, optional
@@ -53,7 +54,7 @@ class Detector:
 
     def __init__(
         self,
-        cascade: Cascade,
+        cascade: Cascade | Sequence[Cascade],
         *,
         scale_factor: float = 1.1,
         min_neighbors: int = 3,
@@ -62,11 +63,11 @@ class Detector:
         n_threads: int | None = None,
     ) -> None:
         check_scale_factor(scale_factor)
-        self.scanner = Scanner(cascade)
+        self.scanners = tuple(Scanner(one) for one in checked_cascades(cascade))
         self.scale_factor = float(scale_factor)
-        self.min_neighbors = _checked_neighbors(min_neighbors)
-        self.min_size = _checked_size("min_size", min_size)
-        self.max_size = _checked_size("max_size", max_size)
+        self.min_neighbors = checked_neighbors(min_neighbors)
+        self.min_size = checked_size("min_size", min_size)
+        self.max_size = checked_size("max_size", max_size)
         self.n_threads = checked_threads(n_threads)
 
     def detect(self, image: NDArray[Any]) -> Detections:
@@ -87,16 +88,40 @@ class Detector:
         ------
         ValueError or TypeError
             If `image` is no picture.
+        SettingsError
+            If the detector has several cascades.
+        """
+        only(self.scanners)
+        return only(self.detect_each(image))
+
+    def detect_each(self, image: NDArray[Any]) -> list[Detections]:
+        """Find what each cascade looks for, over one pyramid.
+
+        Parameters
+        ----------
+        image : ndarray
+            As for `detect`.
+
+        Returns
+        -------
+        list of Detections
+            What a detector of its own would find with each cascade, in the order of the cascades.
+
+        Raises
+        ------
+        ValueError or TypeError
+            If `image` is no picture.
         """
         gray = to_gray(image)
         size = Size(gray.shape[1], gray.shape[0])
-        window = self.scanner.cascade.window
-        levels = scan_levels(size, window, self.scale_factor, self.min_size, self.max_size)
-        boxes, sums = raw_windows(self.scanner, gray, levels, self.n_threads)
-        cascade = self.scanner.cascade
-        bar = float(cascade.effective_thresholds[-1]) if cascade.n_stages else 0.0
-        raw = Detections(boxes, sums - bar, np.ones(len(sums), np.int32))
-        return clipped(group_windows(raw, self.min_neighbors), size)
+        plans = [Plan(scanner, self._levels(scanner, size)) for scanner in self.scanners]
+        each = scan_pyramid(gray, plans, _as_opencv, n_threads=self.n_threads)
+        raw = (raw_detections(plan, hits) for plan, hits in zip(plans, each, strict=True))
+        return [clipped(group_windows(windows, self.min_neighbors), size) for windows in raw]
+
+    def _levels(self, scanner: Scanner, size: Size) -> list[Level]:
+        window = scanner.cascade.window
+        return scan_levels(size, window, self.scale_factor, self.min_size, self.max_size)
 
 
 def raw_windows(
@@ -122,18 +147,9 @@ def raw_windows(
     sums : ndarray of shape (n,), dtype float64
         The last stage's sum of leaf values; OpenCV's level weight.
     """
-
-    def scan(level: Level) -> Hits:
-        return scanner.scan_opencv(
-            scanner.integrals(resize_exact(gray, level.size)), level.step, level.n_stripes
-        )
-
-    hits = list(ordered_map(scan, levels, n_threads))
-    boxes = [_boxes(found, level, scanner.cascade.window) for found, level in zip(hits, levels, strict=True)]
-    return (
-        np.concatenate([np.empty((0, 4), np.int32), *boxes]),
-        np.concatenate([np.empty(0), *(found.sums for found in hits)]),
-    )
+    plan = Plan(scanner, levels)
+    hits = only(scan_pyramid(gray, [plan], _as_opencv, n_threads=n_threads))
+    return raw_detections(plan, hits).boxes, np.concatenate([np.empty(0), *(found.sums for found in hits)])
 
 
 def detect(
@@ -192,47 +208,17 @@ def detect(
     return detector.detect(image)
 
 
-def _checked_neighbors(min_neighbors: int) -> int:
-    try:
-        n = index(min_neighbors)
-    except TypeError:  # a fraction, or no number
-        n = -1
-    if n < 0:
-        raise SettingsError(
-            f"min_neighbors {min_neighbors!r} must be a whole number, not negative; 0 asks for raw windows"
-        )
-    return n
-
-
-def _checked_size(name: str, size: Size | tuple[int, int] | None) -> Size | None:
-    if size is None:
-        return None
-    try:
-        width, height = (index(side) for side in size)
-    except (TypeError, ValueError):  # one number, fractions, or more than two
-        width = height = 0
-    if min(width, height) < 1:
-        raise SettingsError(
-            f"{name} {size!r} must be a width and a height in whole pixels above 0, for example (24, 24)"
-        )
-    return Size(width, height)
-
-
-def _boxes(hits: Hits, level: Level, window: Size) -> NDArray[np.int32]:
-    """Return windows in picture pixels: float32 products, rounded half to even."""
-    boxes = np.empty((len(hits), 4), np.int32)
-    boxes[:, :2] = np.rint(hits.positions.astype(np.float32) * level.scale)
-    boxes[:, 2:] = scaled_size(window, level.scale)
-    return boxes
+def _as_opencv(scanner: Scanner, integrals: LevelIntegrals, level: Level) -> Hits:
+    return scanner.scan_opencv(integrals, level.n_stripes)
 
 
 def clipped(detections: Detections, size: Size) -> Detections:
     """Cut boxes to the picture and drop those that lie outside."""
     corners = np.clip(_corners(detections.boxes), 0, [*size, *size])
     sides = corners[:, 2:] - corners[:, :2]
-    kept = (sides > 0).all(axis=1)
+    kept = sides.min(axis=1) > 0
     boxes = np.concatenate([corners[:, :2], sides], axis=1).astype(np.int32)
-    return Detections(boxes[kept], detections.scores[kept], detections.neighbors[kept])
+    return replace(detections, boxes=boxes).select(kept)
 
 
 def _corners(boxes: NDArray[np.int32]) -> NDArray[np.int64]:

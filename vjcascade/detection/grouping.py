@@ -1,6 +1,8 @@
-"""Group raw windows into detections, exactly as OpenCV's `groupRectangles`."""
+"""Group raw windows into detections: as OpenCV's `groupRectangles`, weighted by score, or by suppression."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +13,11 @@ from vjcascade.types import Detections
 GROUP_EPS = 0.2
 """How far the sides of similar boxes may lie apart, relative to their size (OpenCV's constant)."""
 
+_INT32 = np.iinfo(np.int32)
+
 
 def group_windows(raw: Detections, min_neighbors: int, eps: float = GROUP_EPS) -> Detections:
-    """Average the boxes of each class of similar windows; drop small classes.
+    """Average the boxes of each class of similar windows; drop small classes. Exactly OpenCV's result.
 
     Two boxes are similar if all their sides lie close together; a class is all that a chain of similar
     boxes connects. Classes stand in the order of their first members.
@@ -43,27 +47,95 @@ def group_windows(raw: Detections, min_neighbors: int, eps: float = GROUP_EPS) -
     """
     if min_neighbors <= 0 or len(raw) == 0:
         return raw
+    labels, best, counts = _classes(raw, eps)
+    classes = replace(raw.select(best), boxes=_mean_boxes(raw.boxes, labels, counts), neighbors=counts)
+    large = classes.select(counts > min_neighbors)
+    return large.select(~_inside(large.boxes, large.neighbors, eps))
+
+
+def group_honestly(raw: Detections, min_neighbors: int, *, weighted: bool) -> Detections:
+    """Average the boxes of each class of similar windows, so that no bound on the windows is left.
+
+    A group lies in whatever box all its windows lie in, and is no smaller and no larger than the smallest and the
+    largest of them. Moving all windows moves the groups by as much.
+
+    Parameters
+    ----------
+    raw : Detections
+        Raw windows.
+    min_neighbors : int
+        A class is kept if it has more windows than this; 0 keeps every class.
+    weighted : bool
+        Whether a window counts by its score (those below 0 do not count) rather than all windows alike.
+
+    Returns
+    -------
+    Detections
+        Mean boxes, best first: most stages, then largest score, then first window; without classes that lie inside
+        one that more windows speak for.
+
+    Examples
+    --------
+    >>> boxes = np.array([[10, 10, 24, 24], [12, 10, 24, 24]], np.int32)
+    >>> raw = Detections(boxes, np.array([1.0, 4.0]), np.ones(2, np.int32))
+    >>> group_honestly(raw, 1, weighted=False).boxes.tolist(), group_honestly(raw, 1, weighted=True).boxes.tolist()
+    ([[11, 10, 24, 24]], [[12, 10, 24, 24]])
+    """
+    if len(raw) == 0:
+        return raw
+    labels, best, counts = _classes(raw, GROUP_EPS)
+    weights = np.maximum(raw.scores, 0.0) if weighted else np.ones(len(raw))
+    weights = np.where((np.bincount(labels, weights) > 0)[labels], weights, 1.0)
+    boxes = _means_within(raw.boxes, labels, best, weights)
+    groups = replace(raw.select(best), boxes=boxes, neighbors=counts)
+    large = groups.select(counts > min_neighbors)
+    # With these counts OpenCV's rule has no exception for classes below 3, which drop each other.
+    kept = large.select(~_inside(large.boxes, large.neighbors + 3, GROUP_EPS))
+    return kept.select(best_first(kept))
+
+
+def best_first(detections: Detections) -> NDArray[np.intp]:
+    """Return the order of detections by stages and score, largest first; equals keep their order."""
+    order: NDArray[np.intp] = np.lexsort((-detections.scores, -detections.stages))
+    return order
+
+
+def _classes(raw: Detections, eps: float) -> tuple[NDArray[np.int32], NDArray[np.intp], NDArray[np.int32]]:
+    """Return the class of each window, and of each class the best window and the number of windows."""
     by_x = np.argsort(raw.boxes[:, 0], kind="stable")
     labels, n_classes = class_labels(raw.boxes, by_x, eps)
-    counts = np.bincount(labels, minlength=n_classes).astype(np.int32)
-    scores = np.full(n_classes, -np.inf)
-    np.maximum.at(scores, labels, raw.scores)
-    classes = Detections(_mean_boxes(raw.boxes, labels, counts), scores, counts)
-    large = _select(classes, counts > min_neighbors)
-    inside = np.empty(len(large), np.bool_)
-    lies_inside(large.boxes, large.neighbors, eps, inside)
-    return _select(large, ~inside)
+    order = best_first(raw)
+    _, first = np.unique(labels[order], return_index=True)
+    return labels, order[first], np.bincount(labels, minlength=n_classes).astype(np.int32)
+
+
+def _inside(boxes: NDArray[np.int32], counts: NDArray[np.int32], eps: float) -> NDArray[np.bool_]:
+    """Tell which classes lie inside a larger one that more windows speak for."""
+    inside = np.empty(len(boxes), np.bool_)
+    lies_inside(boxes, counts, eps, inside)
+    return inside
 
 
 def _mean_boxes(
     boxes: NDArray[np.int32], labels: NDArray[np.int32], counts: NDArray[np.int32]
 ) -> NDArray[np.int32]:
-    """Average in float32, rounded half to even, as OpenCV does."""
+    """Average in float32, rounded half to even, as OpenCV does; what rounding takes beyond int32 stays within."""
     totals = np.zeros((len(counts), 4), np.int64)
     np.add.at(totals, labels, boxes)
     shares = np.float32(1) / counts.astype(np.float32)
-    return np.rint(totals.astype(np.float32) * shares[:, None]).astype(np.int32)
+    means = np.rint(totals.astype(np.float32) * shares[:, None]).astype(np.float64)
+    return np.clip(means, _INT32.min, _INT32.max).astype(np.int32)
 
 
-def _select(detections: Detections, kept: NDArray[np.bool_]) -> Detections:
-    return Detections(detections.boxes[kept], detections.scores[kept], detections.neighbors[kept])
+def _means_within(
+    boxes: NDArray[np.int32], labels: NDArray[np.int32], best: NDArray[np.intp], weights: NDArray[np.float64]
+) -> NDArray[np.int32]:
+    """Average relative to the best window of each class, rounded half up, no further out than any window."""
+    apart = boxes.astype(np.int64) - boxes[best][labels]
+    totals = np.bincount(labels, weights)
+    means = np.stack([np.bincount(labels, weights * column) for column in apart.T], axis=1) / totals[:, None]
+    mean = boxes[best] + np.floor(means + 0.5).astype(np.int64)
+    furthest = np.full((len(best), 2), np.iinfo(np.int64).min)
+    np.maximum.at(furthest, labels, boxes[:, :2].astype(np.int64) + boxes[:, 2:])
+    mean[:, :2] = np.minimum(mean[:, :2], furthest - mean[:, 2:])
+    return mean.astype(np.int32)

@@ -85,9 +85,61 @@ def scan_levels(
     ]
 
 
+def dense_levels(
+    image_size: Size,
+    window: Size,
+    scale_factor: float,
+    stride: int,
+    bounds: tuple[Size, Size],
+) -> list[Level]:
+    """Return the levels at which the object is no smaller and no larger than it may be, smallest first.
+
+    Parameters
+    ----------
+    image_size : Size
+        Of the picture.
+    window : Size
+        Of the cascade.
+    scale_factor : float
+        Ratio of neighbouring scales, > 1 and finite.
+    stride : int
+        Distance of windows in level pixels. A level's step is no larger than its longer side.
+    bounds : tuple of Size
+        Smallest and largest object in picture pixels.
+
+    Returns
+    -------
+    list of Level
+        Those of `scan_levels`' scales where the object's size lies between the bounds; empty if none does.
+
+    Raises
+    ------
+    SettingsError
+        If `scale_factor` is out of range, or asks for more than `MAX_LEVELS` levels.
+
+    Examples
+    --------
+    >>> dense_levels(Size(60, 50), Size(24, 24), 1.5, 1, (Size(25, 25), Size(35, 35)))
+    []
+    """
+    least, most = bounds
+    levels = []
+    for scale in _all_scales(image_size, window, scale_factor):
+        size = scaled_size(window, scale)
+        if least.width <= size.width <= most.width and least.height <= size.height <= most.height:
+            level_size = _level_size(image_size, scale)
+            levels.append(Level(scale, level_size, min(stride, max(level_size)), 1))
+    return levels
+
+
 def check_scale_factor(scale_factor: float) -> None:
     """Raise `SettingsError` unless `scale_factor` is finite and above 1."""
-    if not (isinstance(scale_factor, (int, float, np.number)) and 1 < scale_factor < math.inf):
+    is_real = isinstance(scale_factor, (int, float, np.integer, np.floating))
+    try:
+        factor = float(scale_factor) if is_real else 0.0
+    except OverflowError:  # an int of hundreds of digits
+        factor = math.inf
+    if not 1 < factor < math.inf:  # nan too
         raise SettingsError(f"scale factor {scale_factor!r} must be a finite number above 1, for example 1.1")
 
 
@@ -111,7 +163,8 @@ def _all_scales(image_size: Size, window: Size, scale_factor: float) -> list[np.
     scales = []
     factor = 1.0
     while (
-        round(window.width * factor) <= image_size.width
+        factor <= image_size.width  # past it, a product might be infinite
+        and round(window.width * factor) <= image_size.width
         and round(window.height * factor) <= image_size.height
     ):
         scales.append(np.float32(factor))

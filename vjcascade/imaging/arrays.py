@@ -98,7 +98,9 @@ def draw_boxes(image: NDArray[Any], boxes: NDArray[np.integer[Any]]) -> NDArray[
 def to_8_bit(image: NDArray[Any]) -> NDArray[np.uint8]:
     """Return a picture as contiguous uint8, (h, w) or (h, w, 3); refuse what is no picture."""
     if not isinstance(image, np.ndarray):
-        raise TypeError(f"a picture must be a numpy array, not {type(image).__name__}")
+        raise TypeError(
+            f"a picture must be a numpy array, not {type(image).__name__}; `read_image` reads a file"
+        )
     if image.size == 0 or not (image.ndim == 2 or (image.ndim == 3 and image.shape[2] in (1, 3, 4))):
         raise ImageError(
             f"an array of shape {image.shape} is no picture; its shape must be (height, width), "

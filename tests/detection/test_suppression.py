@@ -1,0 +1,84 @@
+"""Laws of non-maximum suppression."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from vjcascade.detection.suppression import overlaps, suppress_overlaps
+from vjcascade.types import Detections
+
+rows_of = st.lists(
+    st.tuples(
+        st.integers(0, 30), st.integers(0, 30), st.integers(1, 20), st.integers(1, 20), st.integers(0, 5)
+    ),
+    max_size=25,
+)
+shares = st.floats(0, 1)
+
+
+def windows(rows):
+    rows = np.array(rows, np.int64).reshape(-1, 5)
+    return Detections(rows[:, :4].astype(np.int32), rows[:, 4].astype(float), np.ones(len(rows), np.int32))
+
+
+def share(a, b):
+    """Count pixels."""
+    first = {(x, y) for x in range(a[0], a[0] + a[2]) for y in range(a[1], a[1] + a[3])}
+    second = {(x, y) for x in range(b[0], b[0] + b[2]) for y in range(b[1], b[1] + b[3])}
+    return len(first & second) / len(first | second)
+
+
+@settings(max_examples=100, deadline=None)
+@given(rows=rows_of, max_overlap=shares)
+def test_equals_plain_loops(rows, max_overlap):
+    order = sorted(range(len(rows)), key=lambda i: (-rows[i][4], i))
+    expected = []
+    while order:
+        best = order.pop(0)
+        left = [i for i in order if share(rows[best], rows[i]) <= max_overlap]
+        expected.append((rows[best], len(order) - len(left) + 1))
+        order = left
+    found = suppress_overlaps(windows(rows), max_overlap)
+    assert found.boxes.tolist() == [list(row[:4]) for row, _ in expected]
+    assert found.scores.tolist() == [row[4] for row, _ in expected]
+    assert found.neighbors.tolist() == [count for _, count in expected]
+
+
+@settings(max_examples=50, deadline=None)
+@given(rows=rows_of, max_overlap=shares)
+def test_what_stays_stays_again(rows, max_overlap):
+    once = suppress_overlaps(windows(rows), max_overlap)
+    twice = suppress_overlaps(once, max_overlap)
+    assert once.neighbors.sum() == len(rows)
+    np.testing.assert_array_equal(twice.boxes, once.boxes)
+    np.testing.assert_array_equal(twice.neighbors, once.neighbors)
+
+
+@settings(max_examples=50, deadline=None)
+@given(rows=rows_of, max_overlap=shares, least=st.integers(0, 3))
+def test_a_minimum_drops_those_that_few_speak_for(rows, max_overlap, least):
+    every = suppress_overlaps(windows(rows), max_overlap)
+    found = suppress_overlaps(windows(rows), max_overlap, least)
+    np.testing.assert_array_equal(found.boxes, every.boxes[every.neighbors > least])
+
+
+def test_stages_come_before_scores():
+    raw = windows([(0, 0, 10, 10, 5), (1, 0, 10, 10, 1)])
+    raw.stages[:] = [2, 3]
+    raw.angles[:] = [0, 30]
+    found = suppress_overlaps(raw, 0.3)
+    assert (found.boxes.tolist(), found.stages.tolist(), found.angles.tolist()) == (
+        [[1, 0, 10, 10]],
+        [3],
+        [30.0],
+    )
+
+
+@pytest.mark.parametrize(("max_overlap", "n"), [(1.0, 3), (0.99, 1)])
+def test_copies_stay_only_where_everything_does(max_overlap, n):
+    assert len(suppress_overlaps(windows([(3, 4, 5, 6, 1)] * 3), max_overlap)) == n
+
+
+def test_large_boxes_do_not_overflow():
+    huge = np.array([[0, 0, 100_000, 100_000], [0, 0, 100_000, 50_000]], np.int32)
+    assert overlaps(huge[0], huge).tolist() == [1.0, 0.5]

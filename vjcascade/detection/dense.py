@@ -1,0 +1,365 @@
+"""The native mode: every window of a dense grid, honest bounds, turned objects, regions and masks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.cascade import Cascade
+from vjcascade.detection.checks import (
+    check_bounds,
+    checked_angles,
+    checked_cascades,
+    checked_count,
+    checked_flag,
+    checked_mask,
+    checked_neighbors,
+    checked_region,
+    checked_size,
+    only,
+)
+from vjcascade.detection.grouping import group_honestly
+from vjcascade.detection.pyramid import Plan, raw_detections, scan_pyramid
+from vjcascade.detection.rotation import Rotation
+from vjcascade.detection.scales import Level, check_scale_factor, dense_levels
+from vjcascade.detection.scanner import Hits, LevelIntegrals, Scanner
+from vjcascade.detection.suppression import suppress_overlaps
+from vjcascade.errors import SettingsError
+from vjcascade.imaging import resize_crop, resize_exact, to_gray
+from vjcascade.parallel import checked_threads
+from vjcascade.types import Detections, Size
+from vjcascade.words import name_hint
+
+
+class Grouping(StrEnum):
+    """What becomes of windows that lie close together."""
+
+    AVERAGE = "average"
+    """Their mean box."""
+
+    WEIGHTED = "weighted"
+    """Their mean box, each window weighted by its score."""
+
+    NMS = "nms"
+    """The best one's box; it takes away those that overlap it (non-maximum suppression)."""
+
+    NONE = "none"
+    """Raw windows, each for itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class DenseDetector:
+    """A cascade with its settings for the native mode; safe to share between threads.
+
+    Looks at every window: where OpenCV's rules skip windows to the right of one that the first stage rejects,
+    lose last rows, and at scales below 2 look at every fourth window only, nothing is left out here. So it takes
+    about twice as long, and four times as many windows speak for small objects, and for small false alarms: where
+    these matter, choose a larger `min_neighbors`. Every box lies inside the picture, and between `min_size` and
+    `max_size`.
+
+    Attributes
+    ----------
+    cascades : Cascade or sequence of Cascade
+        What to look for. Several cascades share level images and integral images; see `detect_each`.
+    scale_factor : float
+        Ratio of neighbouring scales, > 1.
+    stride : int
+        Distance of windows in both directions, in level pixels, at every scale.
+    antialias : bool
+        Whether levels are made by area averages, which keep fine texture from turning into coarse patterns, as those
+        of training crops are. If not, bilinearly, as OpenCV does.
+    min_size, max_size : Size or tuple of int or None
+        Bounds on the width and height of the boxes in pixels. Nothing is found if no scale lies between them.
+    group : Grouping or str
+        "average", "weighted", "nms" or "none".
+    min_neighbors : int
+        A detection needs more raw windows than this; 0 keeps groups of one. Not for raw windows.
+    overlap : float
+        With "nms", the largest intersection over union of two detections, in [0, 1].
+    angles : sequence of float
+        By how many degrees objects may be turned counter-clockwise; the picture is turned back by each of them. The
+        boxes of turned windows are upright, around the same centre.
+    near_misses : int
+        Windows that the last so many stages reject count, too; their scores are negative, and their `stages` tell.
+    n_threads : int or None
+        All processors if not given. Results do not depend on it.
+    scanners : tuple of Scanner
+        Made from the cascades; not for the constructor.
+
+    Raises
+    ------
+    SettingsError
+        If a setting is out of range, or `min_size` larger than `max_size`.
+
+    Examples
+    --------
+    >>> detector = DenseDetector(Cascade(Size(24, 24)), group="none", min_size=(26, 26), max_size=(40, 40))
+    >>> picture = np.random.default_rng(1).integers(0, 256, (28, 29), np.uint8)
+    >>> detector.detect(picture).boxes.tolist()
+    [[0, 0, 26, 26], [1, 0, 26, 26], [2, 0, 26, 26], [0, 1, 26, 26], [1, 1, 26, 26], [2, 1, 26, 26]]
+    """
+
+    cascades: Cascade | Sequence[Cascade]
+    _: KW_ONLY
+    scale_factor: float = 1.1
+    stride: int = 1
+    antialias: bool = False
+    min_size: tuple[int, int] | None = None
+    max_size: tuple[int, int] | None = None
+    group: str = Grouping.AVERAGE
+    min_neighbors: int = 3
+    overlap: float = 0.3
+    angles: Sequence[float] = (0.0,)
+    near_misses: int = 0
+    n_threads: int | None = None
+    scanners: tuple[Scanner, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_scale_factor(self.scale_factor)
+        _check_overlap(self.overlap)
+        cascades = checked_cascades(self.cascades)
+        checked: dict[str, Any] = {
+            "cascades": cascades,
+            "scale_factor": float(self.scale_factor),
+            "stride": checked_count("stride", self.stride, 1, "1 looks at every window"),
+            "antialias": checked_flag("antialias", self.antialias),
+            "min_size": checked_size("min_size", self.min_size),
+            "max_size": checked_size("max_size", self.max_size),
+            "group": _checked_group(self.group),
+            "min_neighbors": checked_neighbors(self.min_neighbors),
+            "angles": checked_angles(self.angles),
+            "near_misses": checked_count("near_misses", self.near_misses, 0, "0 asks for all stages"),
+            "n_threads": checked_threads(self.n_threads),
+            "scanners": tuple(Scanner(cascade) for cascade in cascades),
+        }
+        check_bounds(checked["min_size"], checked["max_size"])
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    def detect(
+        self, image: NDArray[Any], *, region: Sequence[int] | None = None, mask: NDArray[Any] | None = None
+    ) -> Detections:
+        """Find the object in a picture.
+
+        Parameters
+        ----------
+        image : ndarray
+            Grey (h, w), RGB (h, w, 3) or RGBA (h, w, 4); see `vjcascade.imaging.to_gray` for the dtypes.
+        region : sequence of int, optional
+            `x, y, w, h` in pixels: look there only, as if it were the picture; boxes are in pixels of the whole
+            picture all the same. What reaches beyond the picture is cut off.
+        mask : ndarray of shape (h, w), dtype bool or uint8, optional
+            For each pixel of the picture whether (not 0) windows may have their centre there.
+
+        Returns
+        -------
+        Detections
+            Groups best first: most stages, then largest score, then first window. Raw windows in the order angle,
+            scale, row, column.
+
+        Raises
+        ------
+        ValueError or TypeError
+            If `image` is no picture.
+        SettingsError
+            If `region` does not touch the picture, `mask` has another shape, or the detector has several cascades.
+        """
+        only(self.scanners)
+        return only(self.detect_each(image, region=region, mask=mask))
+
+    def detect_each(
+        self, image: NDArray[Any], *, region: Sequence[int] | None = None, mask: NDArray[Any] | None = None
+    ) -> list[Detections]:
+        """Find what each cascade looks for, over one pyramid.
+
+        Parameters
+        ----------
+        image : ndarray
+            As for `detect`.
+        region : sequence of int, optional
+            As for `detect`.
+        mask : ndarray of shape (h, w), dtype bool or uint8, optional
+            As for `detect`.
+
+        Returns
+        -------
+        list of Detections
+            What a detector of its own would find with each cascade, in the order of the cascades.
+
+        Raises
+        ------
+        ValueError or TypeError
+            As `detect`.
+        """
+        return [self.grouped(raw) for raw in self.raw_windows(image, region=region, mask=mask)]
+
+    def raw_windows(
+        self, image: NDArray[Any], *, region: Sequence[int] | None = None, mask: NDArray[Any] | None = None
+    ) -> list[Detections]:
+        """Find the raw windows of each cascade.
+
+        Parameters
+        ----------
+        image : ndarray
+            As for `detect`.
+        region : sequence of int, optional
+            As for `detect`.
+        mask : ndarray of shape (h, w), dtype bool or uint8, optional
+            As for `detect`.
+
+        Returns
+        -------
+        list of Detections
+            For `grouped`; in the order angle, scale, row, column.
+
+        Raises
+        ------
+        ValueError or TypeError
+            As `detect`.
+        """
+        gray = to_gray(image)
+        size = Size(gray.shape[1], gray.shape[0])
+        allowed = checked_mask(mask, size)
+        x, y, width, height = checked_region(region, size)
+        crop = gray[y : y + height, x : x + width]
+        by_angle = [self._turned_windows(crop, angle) for angle in self.angles]
+        each = [Detections.joined(parts) for parts in zip(*by_angle, strict=True)]
+        return [_allowed(_moved(raw, x, y), allowed) for raw in each]
+
+    def grouped(self, raw: Detections, n_pictures: int = 1) -> Detections:
+        """Group raw windows as the settings say.
+
+        Parameters
+        ----------
+        raw : Detections
+            Raw windows of one cascade.
+        n_pictures : int, optional
+            In how many pictures of one scene they were found: a detection needs as many times `min_neighbors`.
+
+        Returns
+        -------
+        Detections
+            Best first; raw windows as they are.
+        """
+        min_neighbors = self.min_neighbors * n_pictures
+        if self.group == Grouping.NONE:
+            return raw
+        if self.group == Grouping.NMS:
+            return suppress_overlaps(raw, self.overlap, min_neighbors)
+        return group_honestly(raw, min_neighbors, weighted=self.group == Grouping.WEIGHTED)
+
+    def _turned_windows(self, gray: NDArray[np.uint8], angle: float) -> list[Detections]:
+        """Return the raw windows of each cascade for objects turned by an angle."""
+        rotation = Rotation(Size(gray.shape[1], gray.shape[0]), angle)
+        plans = [Plan(scanner, self._levels(scanner, rotation)) for scanner in self.scanners]
+        each = scan_pyramid(
+            rotation.upright(gray),
+            plans,
+            self._scan,
+            resize=resize_crop if self.antialias else resize_exact,
+            n_threads=checked_threads(self.n_threads),
+        )
+        raw = (raw_detections(plan, hits) for plan, hits in zip(plans, each, strict=True))
+        return [_upright_windows(windows, rotation) for windows in raw]
+
+    def _levels(self, scanner: Scanner, rotation: Rotation) -> list[Level]:
+        """Return the levels of the turned picture at which boxes keep the bounds and fit into the picture."""
+        least, most = Size(*self.min_size or (1, 1)), Size(*self.max_size or rotation.size)
+        most = Size(min(most.width, rotation.size.width), min(most.height, rotation.size.height))
+        if rotation.is_sideways:
+            least, most = Size(*least[::-1]), Size(*most[::-1])
+        window = scanner.cascade.window
+        return dense_levels(rotation.canvas, window, self.scale_factor, self.stride, (least, most))
+
+    def _scan(self, scanner: Scanner, integrals: LevelIntegrals, level: Level) -> Hits:
+        n_rows = level.size.height - scanner.cascade.window.height + 1
+        min_stages = max(scanner.cascade.n_stages - self.near_misses, 0) if self.near_misses else None
+        return scanner.scan_rows(integrals, np.arange(0, n_rows, level.step), min_stages=min_stages)
+
+
+def detect_dense(
+    image: NDArray[Any],
+    cascade: Cascade,
+    *,
+    region: Sequence[int] | None = None,
+    mask: NDArray[Any] | None = None,
+    **settings: Any,
+) -> Detections:
+    """Find the object in one picture in the native mode; for many pictures, keep a `DenseDetector`.
+
+    Parameters
+    ----------
+    image : ndarray
+        Grey (h, w), RGB (h, w, 3) or RGBA (h, w, 4); see `vjcascade.imaging.to_gray` for the dtypes.
+    cascade : Cascade
+        What to look for.
+    region : sequence of int, optional
+        `x, y, w, h` in pixels: look there only.
+    mask : ndarray of shape (h, w), dtype bool or uint8, optional
+        For each pixel of the picture whether windows may have their centre there.
+    **settings : dict
+        Those of `DenseDetector`.
+
+    Returns
+    -------
+    Detections
+        See `DenseDetector.detect`.
+
+    Raises
+    ------
+    SettingsError
+        If a setting is out of range.
+    ValueError or TypeError
+        If `image` is no picture.
+
+    Examples
+    --------
+    >>> picture = np.random.default_rng(1).integers(0, 256, (24, 25), np.uint8)
+    >>> detect_dense(picture, Cascade(Size(24, 24)), min_neighbors=1).neighbors.tolist()
+    [2]
+    """
+    return DenseDetector(cascade, **settings).detect(image, region=region, mask=mask)
+
+
+def _check_overlap(overlap: float) -> None:
+    if not (isinstance(overlap, (int, float, np.integer, np.floating)) and 0 <= overlap <= 1):
+        raise SettingsError(f"overlap {overlap!r} must be a number from 0 to 1, for example 0.3")
+
+
+def _checked_group(group: str) -> Grouping:
+    try:
+        return Grouping(group)
+    except ValueError:
+        raise SettingsError(
+            f"there is no grouping {group!r}; {name_hint(str(group), list(Grouping))}"
+        ) from None
+
+
+def _upright_windows(raw: Detections, rotation: Rotation) -> Detections:
+    """Map windows of a turned picture back; drop those whose boxes do not lie in the picture."""
+    room = np.array(rotation.canvas) - raw.boxes[:, 2:]  # rounding may have moved boxes out
+    corners = np.clip(raw.boxes[:, :2], 0, room).astype(np.int32)
+    inside = np.concatenate([corners, raw.boxes[:, 2:]], axis=1)
+    if rotation.is_none:
+        return replace(raw, boxes=inside, angles=np.full(len(raw), rotation.angle))
+    boxes = rotation.to_picture(inside)
+    beyond = rotation.size - boxes[:, :2] - boxes[:, 2:]
+    kept = np.minimum(boxes[:, :2], beyond).min(axis=1) >= 0
+    return replace(raw, boxes=boxes, angles=np.full(len(raw), rotation.angle)).select(kept)
+
+
+def _moved(raw: Detections, x: int, y: int) -> Detections:
+    return replace(raw, boxes=raw.boxes + np.array([x, y, 0, 0], np.int32))
+
+
+def _allowed(raw: Detections, mask: NDArray[np.bool_] | None) -> Detections:
+    """Keep windows whose centre lies on a mask."""
+    if mask is None:
+        return raw
+    x, y = (raw.boxes[:, :2] + raw.boxes[:, 2:] // 2).T
+    return raw.select(mask[y, x])
