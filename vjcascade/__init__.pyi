@@ -1,5 +1,12 @@
+from . import compat as compat
 from .cascade import Cascade as Cascade
-from .detection import Detector as Detector, detect as detect
+from .detection import (
+    DenseDetector as DenseDetector,
+    DetectionMemory as DetectionMemory,
+    Detector as Detector,
+    detect as detect,
+    detect_dense as detect_dense,
+)
 from .errors import CascadeError as CascadeError
 from .estimators import CostBoostClassifier as CostBoostClassifier, HaarTransformer as HaarTransformer
 from .imaging import read_image as read_image
@@ -17,13 +24,17 @@ __all__ = [
     "Cascade",
     "CascadeError",
     "CostBoostClassifier",
+    "DenseDetector",
+    "DetectionMemory",
     "Detections",
     "Detector",
     "HaarTransformer",
     "Preset",
     "Size",
     "TrainingSettings",
+    "compat",
     "detect",
+    "detect_dense",
     "preset_settings",
     "read_image",
     "train_from_sources",

@@ -5,7 +5,6 @@ Every function takes the arrays of the request by name and returns a dict of arr
 
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import cv2
@@ -18,12 +17,6 @@ def offered(function):
     """Make a function callable by name."""
     FUNCTIONS[function.__name__] = function
     return function
-
-
-@offered
-def versions():
-    """Return the versions of OpenCV and numpy."""
-    return {"cv2": cv2.__version__, "numpy": np.__version__}
 
 
 @offered
@@ -151,30 +144,6 @@ def group_rectangles(boxes, set_sizes, thresholds):
     return {"boxes": np.concatenate(groups), "counts": np.concatenate(counts), "n_groups": np.array(n_groups)}
 
 
-@offered
-def time_detect(xml, gray, setting, repeats):
-    """Return the CPU seconds of one detection on one thread: the best of `repeats`."""
-    classifier = load(xml)
-    seconds = []
-    for _ in range(int(repeats)):
-        start = time.process_time()
-        detect_once(classifier, gray, setting)
-        seconds.append(time.process_time() - start)
-    return {"seconds": min(seconds)}
-
-
-def detect_once(classifier, gray, setting):
-    """Detect without scores, as most programs do."""
-    factor, neighbors, min_w, min_h, max_w, max_h = (float(s) for s in setting)
-    return classifier.detectMultiScale(
-        gray,
-        scaleFactor=factor,
-        minNeighbors=int(neighbors),
-        minSize=(int(min_w), int(min_h)),
-        maxSize=(int(max_w), int(max_h)),
-    )
-
-
 BOOST_TYPES = {
     "adaboost": cv2.ml.BOOST_DISCRETE,
     "real": cv2.ml.BOOST_REAL,
@@ -241,6 +210,107 @@ def split_of(node):
         return -1, 0.0
     (split,) = items(splits)
     return split.getNode("var").real(), split.getNode("le").real()
+
+
+@offered
+def detect_each(models, settings, **images):
+    """Do what `detect` does with every model (paths); the answers of the first are `boxes_0`, `counts_0` and so on."""
+    answers = [detect(xml, settings, **images) for xml in models]
+    return {f"{name}_{i}": found for i, answer in enumerate(answers) for name, found in answer.items()}
+
+
+@offered
+def convert_old(source, target):
+    """Convert a cascade of the old format; say whether OpenCV did."""
+    return {"done": cv2.CascadeClassifier.convert(source, target)}
+
+
+@offered
+def rewrite_storage(source, target):
+    """Write the first element of a FileStorage again, into a file whose name tells the form."""
+    storage = cv2.FileStorage(source, cv2.FILE_STORAGE_READ)
+    copy = cv2.FileStorage(target, cv2.FILE_STORAGE_WRITE)
+    root = storage.getFirstTopLevelNode()
+    write_node(copy, root.name(), root)
+    copy.release()
+    return {}
+
+
+def write_node(storage, name, node):
+    """Write a node with all that is in it; numbers stay whole or real."""
+    if node.isMap():
+        storage.startWriteStruct(name, cv2.FILE_NODE_MAP)
+        for key in node.keys():  # noqa: SIM118  a FileNode is no dict
+            write_node(storage, key, node.getNode(key))
+        storage.endWriteStruct()
+    elif node.isSeq():
+        is_flat = not any(item.isMap() or item.isSeq() for item in items(node))
+        storage.startWriteStruct(name, cv2.FILE_NODE_SEQ | (cv2.FILE_NODE_FLOW if is_flat else 0))
+        for item in items(node):
+            write_node(storage, "", item)
+        storage.endWriteStruct()
+    elif node.isString():
+        storage.write(name, node.string())
+    else:
+        storage.write(name, int(node.real()) if node.isInt() else node.real())
+
+
+@offered
+def raw_windows(paths, gray, scale_factor):
+    """Return the raw windows that each model file finds, and how many (-1: OpenCV does not load it)."""
+    boxes, n_boxes = [np.empty((0, 4), np.int32)], []
+    for path in paths:
+        try:
+            classifier = cv2.CascadeClassifier(str(path))
+        except SystemError:  # how Python learns that OpenCV's parser gave up
+            n_boxes.append(-1)
+            continue
+        if classifier.empty():
+            n_boxes.append(-1)
+            continue
+        found = classifier.detectMultiScale(gray, scaleFactor=float(scale_factor), minNeighbors=0)
+        boxes.append(np.asarray(found, np.int32).reshape(-1, 4))
+        n_boxes.append(len(boxes[-1]))
+    return {"boxes": np.concatenate(boxes), "n_boxes": np.array(n_boxes)}
+
+
+@offered
+def call_classifier(xml, calls, **images):
+    """Call `detectMultiScale`, 2 and 3 of a classifier with every image and every keyword text of `calls`.
+
+    A call is the Python text of keyword arguments. The answers are `kind_0` ("found" or the name of the error's class)
+    and, if found, `boxes_0`, `counts_0`, `levels_0` and `weights_0`, then `kind_1` and so on, images outermost.
+    """
+    classifier, answers = load(xml), {}
+    pairs = [(image, call) for image in images.values() for call in calls]
+    for i, (image, call) in enumerate(pairs):
+        options = eval(f"dict({call})", {"np": np})  # our own texts
+        try:
+            boxes = classifier.detectMultiScale(image, **options)
+            counts = classifier.detectMultiScale2(image, **options)[1]
+            _, levels, weights = classifier.detectMultiScale3(image, outputRejectLevels=True, **options)
+        except Exception as error:  # its kind is what is asked for
+            answers[f"kind_{i}"] = type(error).__name__
+            continue
+        answers[f"kind_{i}"] = "found"
+        answers[f"boxes_{i}"] = np.asarray(boxes, np.int32).reshape(-1, 4)
+        answers[f"counts_{i}"] = np.asarray(counts, np.int32).ravel()
+        answers[f"levels_{i}"] = np.asarray(levels, np.int32).ravel()
+        answers[f"weights_{i}"] = np.asarray(weights, np.float64).ravel()
+    return answers
+
+
+@offered
+def group_with_eps(boxes, set_sizes, thresholds, shares):
+    """Group consecutive sets of boxes as `group_rectangles` does, each with a share `eps` of its own."""
+    groups, counts, n_groups = [], [], []
+    sets = np.split(boxes, np.cumsum(set_sizes)[:-1])
+    for rows, threshold, eps in zip(sets, thresholds, shares, strict=True):
+        found, weights = cv2.groupRectangles(rows.tolist(), int(threshold), float(eps))
+        groups.append(np.asarray(found, np.int32).reshape(-1, 4))
+        counts.append(np.asarray(weights, np.int32).ravel())
+        n_groups.append(len(groups[-1]))
+    return {"boxes": np.concatenate(groups), "counts": np.concatenate(counts), "n_groups": np.array(n_groups)}
 
 
 def main():
