@@ -1,7 +1,11 @@
 """Video files read and written, cameras, the live window."""
 
+import os
+import struct
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,10 +13,9 @@ import cv2
 import numpy as np
 import pytest
 
-from vjcascade import video
 from vjcascade.errors import DeviceError, ImageError, SettingsError
 from vjcascade.types import Size
-from vjcascade.video import LiveWindow, VideoSink, camera_frames, is_video, read_frames
+from vjcascade.video import LiveWindow, VideoSink, camera_frames, frames, is_video, read_frames, window
 
 SIZE = Size(64, 48)
 RED = np.full((48, 64, 3), (200, 30, 60), np.uint8)
@@ -29,10 +32,11 @@ def write(path, images, fps=10.0):
 def test_written_video_reads_back(tmp_path, suffix):
     path = tmp_path / f"out{suffix}"
     write(path, [RED, BLANK, RED, BLANK, RED])
-    frames = list(read_frames(path))
-    assert [frame.index for frame in frames] == [0, 1, 2, 3, 4]
-    np.testing.assert_allclose([frame.seconds for frame in frames], [0, 0.1, 0.2, 0.3, 0.4], atol=1e-6)
-    for frame, image in zip(frames, [RED, BLANK, RED, BLANK, RED], strict=True):
+    seen = list(read_frames(path))
+    assert [frame.index for frame in seen] == [0, 1, 2, 3, 4]
+    assert {frame.n_frames for frame in seen} == {5}
+    np.testing.assert_allclose([frame.seconds for frame in seen], [0, 0.1, 0.2, 0.3, 0.4], atol=1e-6)
+    for frame, image in zip(seen, [RED, BLANK, RED, BLANK, RED], strict=True):
         assert frame.image.dtype == np.uint8
         assert frame.image.shape == (48, 64, 3)
         assert np.abs(frame.image.astype(int) - image).mean() < 8  # and red is not blue
@@ -77,9 +81,9 @@ def test_cut_video_is_refused(tmp_path):
         read_frames(path)
 
 
-@pytest.mark.parametrize("name", ["missing.mp4", "."])
-def test_missing_video_is_refused(tmp_path, name):
-    with pytest.raises(ImageError, match="no such file"):
+@pytest.mark.parametrize(("name", "words"), [("missing.mp4", "no such file"), (".", "but a folder")])
+def test_missing_video_is_refused(tmp_path, name, words):
+    with pytest.raises(ImageError, match=words):
         read_frames(tmp_path / name)
 
 
@@ -124,6 +128,59 @@ def test_sinks_that_cannot_open(tmp_path, name, fps, error, words):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(("every", "indices"), [(2, [0, 2, 4]), (3, [0, 3]), (9, [0]), (10**15, [0])])
+def test_every_so_many_frames(tmp_path, every, indices):
+    path = tmp_path / "out.mp4"
+    write(path, [RED] * 5)
+    seen = list(read_frames(path, every=every))
+    assert [frame.index for frame in seen] == indices
+    np.testing.assert_allclose([frame.seconds for frame in seen], np.array(indices) / 10, atol=1e-6)
+
+
+def test_every_must_be_positive(tmp_path):
+    with pytest.raises(SettingsError, match="every 0"):
+        read_frames(tmp_path / "any.mp4", every=0)
+
+
+def test_a_slow_reader_of_a_file_misses_nothing(tmp_path):
+    path = tmp_path / "out.mp4"
+    write(path, [RED] * 20)
+    seen = []
+    for frame in read_frames(path):
+        time.sleep(0.005)
+        seen.append(frame.index)
+    assert seen == list(range(20))
+
+
+def turned(data, matrix):
+    """Return an MP4 file whose track header says that the camera was turned: the matrix a, b, u, c, d, v, x, y, w."""
+    start = data.index(b"tkhd") + 4
+    assert data[start] == 0  # version: 32-bit times
+    place = start + 40
+    assert struct.unpack_from(">9i", data, place) == (65536, 0, 0, 0, 65536, 0, 0, 0, 2**30)
+    return data[:place] + struct.pack(">9i", *matrix) + data[place + 36 :]
+
+
+@pytest.mark.parametrize(
+    ("matrix", "turns"),
+    [
+        ((0, 65536, 0, -65536, 0, 0, 48 << 16, 0, 2**30), 1),
+        ((-65536, 0, 0, 0, -65536, 0, 64 << 16, 48 << 16, 2**30), 2),
+        ((0, -65536, 0, 65536, 0, 0, 0, 64 << 16, 2**30), 3),
+    ],
+)
+def test_videos_of_turned_phones_are_upright(tmp_path, matrix, turns):
+    picture = np.zeros((48, 64, 3), np.uint8)
+    picture[:24, :32] = 255  # top left
+    path = tmp_path / "phone.mp4"
+    write(path, [picture] * 3)
+    path.write_bytes(turned(path.read_bytes(), matrix))
+    for frame in read_frames(path):
+        expected = np.rot90(picture, -turns)  # clockwise
+        assert frame.image.shape == expected.shape
+        assert np.abs(frame.image.astype(int) - expected).mean() < 16
+
+
 # ---- devices that are not there ----
 
 
@@ -156,16 +213,23 @@ def test_broken_video_is_refused_without_ffmpegs_chatter(tmp_path):
 
 
 class FakeCamera:
-    """Delivers two frames, then fails like an unplugged camera."""
+    """Delivers pictures, None where it fails; then fails for good, like an unplugged camera."""
 
-    left = 2
+    def __init__(self, pictures, seconds=0.0):
+        self.pictures = list(pictures)
+        self.seconds = seconds
+        self.is_released = False
+
+    def isOpened(self):  # noqa: N802
+        return True
 
     def read(self):
-        self.left -= 1
-        return (True, RED[:, :, ::-1].copy()) if self.left >= 0 else (False, None)
+        time.sleep(self.seconds)
+        picture = self.pictures.pop(0) if self.pictures else None
+        return (False, None) if picture is None else (True, picture[:, :, ::-1].copy())
 
     def release(self):
-        self.left = None
+        self.is_released = True
 
 
 def fake_opencv(**parts):
@@ -173,15 +237,53 @@ def fake_opencv(**parts):
     return lambda: SimpleNamespace(**usual | parts)
 
 
-def test_camera_delivers_until_it_is_unplugged(monkeypatch):
-    monkeypatch.setattr(video, "opencv", fake_opencv(VideoCapture=lambda _: FakeCamera()))
-    frames = camera_frames(0)
-    first, second = next(frames), next(frames)
+@pytest.fixture
+def plug_in(monkeypatch):
+    def plug(camera):
+        monkeypatch.setattr(frames, "opencv", fake_opencv(VideoCapture=lambda _: camera))
+        monkeypatch.setattr(frames, "SECONDS_AFTER_BAD_FRAME", 0.0)
+        return camera_frames(0)
+
+    return plug
+
+
+def test_camera_delivers_until_it_is_unplugged(plug_in):
+    camera = FakeCamera([RED] * 5, seconds=0.02)
+    seen = plug_in(camera)
+    first, second = next(seen), next(seen)
     np.testing.assert_array_equal(first.image, RED)
-    assert (first.index, second.index) == (0, 1)
-    assert 0 <= first.seconds <= second.seconds
-    with pytest.raises(DeviceError, match="camera 0 stopped after 2 frames"):
-        next(frames)
+    assert first.index < second.index
+    assert 0 <= first.seconds < second.seconds
+    with pytest.raises(DeviceError, match="camera 0 stopped after 5 frames"):
+        list(seen)
+    assert camera.is_released
+
+
+def test_a_slow_reader_gets_the_newest_frame_and_can_tell_what_it_missed(plug_in):
+    seen = plug_in(FakeCamera([RED] * 50 + [BLANK] * 50))
+    first = next(seen)
+    time.sleep(0.1)  # by now the camera has delivered everything
+    newest = next(seen)
+    assert first.index < 99 == newest.index
+    np.testing.assert_array_equal(newest.image, BLANK)
+
+
+@pytest.mark.parametrize("bad", [None, np.zeros((0, 0, 3), np.uint8)])
+def test_a_few_bad_frames_do_not_end_a_camera(plug_in, bad):
+    seen = plug_in(FakeCamera([bad, bad, RED, *[bad] * (frames.MAX_BAD_FRAMES - 1), RED], seconds=0.005))
+    assert next(seen).index == 0
+    assert next(seen).index == 1
+    with pytest.raises(DeviceError, match="after 2 frames"):
+        next(seen)
+
+
+def test_closing_lets_the_camera_go(plug_in):
+    camera = FakeCamera([RED] * 1000, seconds=0.005)
+    seen = plug_in(camera)
+    next(seen)
+    seen.close()
+    assert camera.is_released
+    assert not [thread for thread in threading.enumerate() if thread.name == "vjcascade reader"]
 
 
 def window_opencv(shown, *, key=255, visible=1.0, gui="QT5"):
@@ -194,6 +296,8 @@ def window_opencv(shown, *, key=255, visible=1.0, gui="QT5"):
         waitKey=lambda _: key,
         getWindowProperty=lambda *_: visible,
         WND_PROP_VISIBLE=4,
+        putText=lambda *words: shown.append(words[1]),
+        FONT_HERSHEY_SIMPLEX=0,
         destroyWindow=destroy,
     )
 
@@ -212,10 +316,11 @@ def window_opencv(shown, *, key=255, visible=1.0, gui="QT5"):
 def test_window_shows_until_the_user_quits(monkeypatch, key, visible, goes_on):
     shown = []
     monkeypatch.setenv("DISPLAY", ":0")
-    monkeypatch.setattr(video, "opencv", window_opencv(shown, key=key, visible=visible))
-    with LiveWindow("live") as window:
-        assert window.show(RED) is goes_on
-    ((title, image),) = shown
+    monkeypatch.setattr(window, "opencv", window_opencv(shown, key=key, visible=visible))
+    with LiveWindow("live") as live:
+        assert live.show(RED, "25.0 frames/s") is goes_on
+    *captions, (title, image) = shown
+    assert set(captions) == {"25.0 frames/s"}
     assert title == "live"
     np.testing.assert_array_equal(image, RED[:, :, ::-1])
 
@@ -227,6 +332,25 @@ def test_window_is_refused_where_it_would_end_the_process(monkeypatch, display, 
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("DISPLAY", display)
     monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
-    monkeypatch.setattr(video, "opencv", window_opencv([], gui=gui))
+    monkeypatch.setattr(window, "opencv", window_opencv([], gui=gui))
     with pytest.raises(DeviceError, match=words):
         LiveWindow("live")
+
+
+@pytest.mark.parametrize("size", [Size(1, 1), Size(500, 1), Size(1, 2)])
+def test_frames_too_small_for_the_encoder_are_refused(tmp_path, size):
+    with pytest.raises(ImageError, match=rf"out\.mp4: frames of {size} pixels are too small"):
+        VideoSink(tmp_path / "out.mp4", 10, size)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_no_video_and_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.mp4")
+    with pytest.raises(ImageError, match="no regular file"):
+        read_frames(tmp_path / "pipe.mp4")
+
+
+@pytest.mark.parametrize("index", [-1, 100, 10**11])
+def test_numbers_that_no_camera_has_are_named(index):
+    with pytest.raises(DeviceError, match=f"camera {index}: cameras are numbered"):
+        camera_frames(index)

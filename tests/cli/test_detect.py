@@ -202,6 +202,10 @@ def test_drawn_video(run, accept_all, blinking_video, tmp_path):
         (("a.png", "--scale-factor", "nan"), "scale factor nan"),
         (("a.png", "--min-neighbors", "-1"), "-1"),
         (("a.png", "--min-size", "big"), "'big'"),
+        (
+            ("a.png", "--min-size", "9x30", "--max-size", "40x20"),
+            "--min-size 9x30 is larger than --max-size 40x20",
+        ),
         (("a.png", "-o", "result.png"), "--draw"),
         (("a.png", "-o", "nowhere/result.txt"), "no folder"),
         (("a.png", "-o", "."), "this is a folder"),
@@ -222,21 +226,6 @@ def test_wrong_command_lines(run, accept_all, picture, monkeypatch, options, rea
     assert (ran.code, ran.out) == (2, "")
     assert reason in ran.err
     assert contents(picture.parent) == before
-
-
-def test_a_camera_ends_with_ctrl_c(run, accept_all, texture, tmp_path, monkeypatch):
-    from vjcascade.cli import inputs
-    from vjcascade.video import Frame
-
-    def frames(index):
-        yield Frame(index, 0.0, np.dstack([texture] * 3))
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(inputs, "camera_frames", frames)
-    ran = run("detect", accept_all, "--camera", "0", *RAW, "--draw", tmp_path / "drawn")
-    assert ran.code == 0
-    assert ran.out.startswith("camera 0 frame 0 (0.00 s): 1 detection")
-    assert len(list(read_frames(tmp_path / "drawn" / "camera-0.found.mp4"))) == 1
 
 
 def test_a_reader_that_has_had_enough(accept_all, picture):

@@ -110,3 +110,15 @@ def test_broken_models(run, accept_all, name, reason, command):
     assert (ran.code, ran.out) == (2, "")
     assert any(words in ran.err for words in reason.split("|"))
     assert str(folder / name) in ran.err
+
+
+def test_lbp(run, monkeypatch):
+    """A cascade over LBP features, which know no tilt."""
+    from vjcascade import Cascade
+    from vjcascade.cli.warmup import small_cascades
+
+    monkeypatch.setattr(Cascade, "load", lambda _: small_cascades()[-1])
+    ran = run("inspect", "lbp.xml")
+    assert ran.code == 0
+    assert "weak classifiers: 2 trees with 4 nodes; in each stage: 1 1" in ran.out
+    assert "features: 1 LBP" in ran.out

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import time
 from types import TracebackType
-from typing import Any, Self
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeRemainingColumn
-from rich.table import Column
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from vjcascade.cli.text import printable
 from vjcascade.training.events import Progress
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
 
 SECONDS_BEFORE_BAR = 2.0
 """On a terminal, parts that are done sooner are not worth a look."""
@@ -20,19 +20,27 @@ SECONDS_BETWEEN_LINES = 10.0
 """In a log, progress is told no more often."""
 
 
-def plain_console(*, stderr: bool = False) -> Console:
-    """Return a console that prints text as it is: no markup, no wrapping, no colours, no control characters."""
-    return _Console(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=True)
+class PlainConsole:
+    """Lines for people on a stream: text as it is, but for control characters.
 
+    Parameters
+    ----------
+    stream : file
+        Standard output or standard error.
+    """
 
-class _Console(Console):
-    def print(self, *objects: Any, **options: Any) -> None:
-        """Write out the control characters of strings; rich's own objects need theirs."""
-        super().print(*(printable(part) if isinstance(part, str) else part for part in objects), **options)
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
 
-    def on_broken_pipe(self) -> None:
-        """Leave it to the program how it ends when nobody reads on; rich would end it by itself."""
-        raise BrokenPipeError
+    @property
+    def is_live(self) -> bool:
+        """Whether lines can be changed after they were written."""
+        return self.stream.isatty() and os.environ.get("TERM", "").lower() not in {"dumb", "unknown"}
+
+    def print(self, text: str) -> None:
+        """Write a line at once."""
+        self.stream.write(f"{printable(text)}\n")
+        self.stream.flush()
 
 
 class ProgressLine:
@@ -42,13 +50,16 @@ class ProgressLine:
 
     Parameters
     ----------
-    console : Console
+    console : PlainConsole
         Where other lines are printed too, each after a `clear`.
+    remaining : str
+        What stands before the time that is left.
     """
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: PlainConsole, remaining: str = "at most") -> None:
         self._console = console
-        self._is_live = console.is_terminal and not console.is_dumb_terminal
+        self._remaining = remaining
+        self._is_live = console.is_live
         self._bar: Bar | None = None
         self._part = ""
         self._due = 0.0
@@ -90,21 +101,25 @@ class ProgressLine:
             "detail": printable(event.detail),
         }
         if self._bar is None:
-            self._bar = _bar(self._console)
+            self._bar = _bar(self._console.stream, self._remaining)
             self._bar.add_task(printable(event.part), **shown)
             self._bar.start()
         self._bar.update(self._bar.task_ids[0], **shown)
 
 
-def _bar(console: Console) -> Bar:
+def _bar(stream: TextIO, remaining: str) -> Bar:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeRemainingColumn
+    from rich.table import Column
+
     rest_of_line = Column(no_wrap=True, overflow="ellipsis", ratio=1)
     return Bar(
         TextColumn("{task.description}", markup=False),
         BarColumn(16),
-        TextColumn("at most"),
+        TextColumn(remaining),
         TimeRemainingColumn(compact=True),
         TextColumn("left; {task.fields[detail]}", markup=False, table_column=rest_of_line),
-        console=console,
+        console=Console(file=stream),
         transient=True,
         expand=True,
     )

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from vjcascade.cli.native import NativeOptions, native_search, refuse_without_dense
 from vjcascade.cli.options import CountOption, SizeOption
 from vjcascade.cli.reports import Format, Report
 from vjcascade.errors import SettingsError
 
+if TYPE_CHECKING:
+    from vjcascade.cli.inputs import Input
+    from vjcascade.cli.search import Detect
+
+SECONDS_TO_COMPILE = 20
+"""What the kernels of detection take, about."""
+
+_Flag = Annotated[bool, Parameter(negative="", show_default=False)]
+
 
 def detect(  # noqa: PLR0913  each is a user's choice
-    model: Path,
-    /,
     *sources: Path,
     camera: Annotated[int, Parameter(validator=Number(gte=0))] | None = None,
+    every: CountOption = 1,
     scale_factor: float = 1.1,
     min_neighbors: int = 3,
     min_size: SizeOption | None = None,
@@ -27,18 +38,21 @@ def detect(  # noqa: PLR0913  each is a user's choice
     format: Format = Format.TEXT,  # noqa: A002  the option's name
     output: Annotated[Path, Parameter(alias="-o")] | None = None,
     draw: Path | None = None,
-    show: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    show: _Flag = False,
+    dense: _Flag = False,
+    native: Annotated[NativeOptions | None, Parameter(name="*")] = None,
 ) -> int:
     """Find the object.
 
     Parameters
     ----------
-    model : path
-        Cascade file, as trained here or by OpenCV.
     sources : path
-        Pictures, videos, and folders of pictures (with their subfolders, without drawn copies).
+        First the model, a cascade file as trained here or by OpenCV; without one, faces are looked for. Then
+        pictures, videos, and folders of pictures (with their subfolders, without drawn copies).
     camera : int
-        Watch this camera instead, until Ctrl-C; 0 is the first.
+        Watch this camera instead, until Ctrl-C; 0 is the first. Frames that come too fast are skipped.
+    every : int
+        Of video files, search one frame out of so many; 1 skips none.
     scale_factor : float
         Ratio of neighbouring sizes that are tried; nearer to 1 finds more and takes longer.
     min_neighbors : int
@@ -56,33 +70,45 @@ def detect(  # noqa: PLR0913  each is a user's choice
     draw : path
         Folder for copies with the detections drawn in, NAME.found.png and NAME.found.mp4; they replace older copies.
     show : bool
-        Show pictures and detections in a window; q ends.
+        Show pictures and detections in a window; q or Esc ends.
+    dense : bool
+        Look at every window, without OpenCV's short cuts: finds more, takes longer, and needs more neighbors.
+    native : NativeOptions
+        What is possible with --dense.
 
     Returns
     -------
     int
         Exit code.
     """
-    from vjcascade.cascade import Cascade
+    from vjcascade.cli.compiling import compile_notice
     from vjcascade.cli.drawing import plan_drawings
     from vjcascade.cli.inputs import Input, find_inputs
+    from vjcascade.cli.models import split_model
     from vjcascade.cli.outputs import make_output_folder, refuse_overwriting
     from vjcascade.cli.search import Search
-    from vjcascade.detection import Detector
     from vjcascade.video import LiveWindow
 
-    if (camera is None) == (not sources):
-        raise SettingsError("give pictures, folders or videos to search, or --camera and its number")
+    model, places = split_model(sources)
+    if (camera is None) == (not places):
+        after = f" after the model, {model}" if model and not places else ""
+        raise SettingsError(f"give pictures, folders or videos to search{after}, or --camera and its number")
+    if min_size and max_size and (min_size.width > max_size.width or min_size.height > max_size.height):
+        raise SettingsError(f"--min-size {min_size} is larger than --max-size {max_size}: nothing would fit")
+    native = native or NativeOptions()
+    if not dense:
+        refuse_without_dense(native)
     _check_output(output)
-    detector = Detector(
-        Cascade.load(model),
-        scale_factor=scale_factor,
-        min_neighbors=min_neighbors,
-        min_size=min_size,
-        max_size=max_size,
-        n_threads=threads,
-    )
-    inputs = find_inputs(sources) if camera is None else [Input(None, camera)]
+    model = model or _faces()
+    shared = {
+        "scale_factor": scale_factor,
+        "min_neighbors": min_neighbors,
+        "min_size": min_size,
+        "max_size": max_size,
+        "n_threads": threads,
+    }
+    detect_in = _detect_in(model, shared, native if dense else None)
+    inputs = find_inputs(places, every) if camera is None else [Input(None, camera)]
     drawings = plan_drawings(inputs, draw) if draw is not None else {}
     targets = [*drawings.values(), *([output] if output is not None else [])]
     refuse_overwriting(targets, [model, *(source.path for source in inputs if source.path is not None)])
@@ -90,8 +116,35 @@ def detect(  # noqa: PLR0913  each is a user's choice
         make_output_folder(draw)
     with ExitStack() as stack:
         window = stack.enter_context(LiveWindow("vjcascade")) if show else None
-        report = stack.enter_context(Report(format, output))
-        return Search(detector, report, drawings, window).run(inputs, is_quiet=output is not None)
+        report = stack.enter_context(Report(format, output, is_native=dense))
+        stack.enter_context(compile_notice(SECONDS_TO_COMPILE))
+        return Search(detect_in, report, drawings, window).run(inputs, is_quiet=output is not None)
+
+
+def _faces() -> Path:
+    """Return the model that comes with vjcascade, and say so."""
+    from vjcascade.cli.models import shipped_model
+
+    model = shipped_model()
+    sys.stderr.write(f"no model is named: looking for faces, with {model}\n")
+    return model
+
+
+def _detect_in(
+    model: Path, shared: dict[str, Any], native: NativeOptions | None
+) -> Callable[[Input], Detect]:
+    """Return what finds the object in an input: in OpenCV's way, or in the native mode."""
+    from vjcascade.cascade import Cascade
+    from vjcascade.cli.startup import start_compiler
+
+    start_compiler()
+    from vjcascade.detection import Detector
+
+    cascade = Cascade.load(model)
+    if native is not None:
+        return native_search(cascade, native, shared)
+    detector = Detector(cascade, **shared)
+    return lambda _: detector.detect
 
 
 def _check_output(output: Path | None) -> None:

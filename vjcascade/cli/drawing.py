@@ -66,7 +66,7 @@ class Drawing(ABC):
     def __exit__(  # noqa: B027  nothing to do for pictures
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Finish the file, or after an error leave none."""
+        """Finish the file, also if the user stops the work; after an error leave none."""
 
 
 class PictureDrawing(Drawing):
@@ -95,22 +95,28 @@ class VideoDrawing(Drawing):
         self._waiting.append(drawn)
         self._seconds.append(seconds)
         if len(self._waiting) == FRAMES_TO_TIME:
-            self._open()
+            self._write_waiting()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._sink is None and self._waiting and kind is None:
-            self._open()
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            kind = error = trace = None  # what was drawn until then is a video, too
+        if self._waiting and kind is None:
+            self._write_waiting()
         if self._sink is not None:
             self._sink.__exit__(kind, error, trace)
 
-    def _open(self) -> None:
+    def _write_waiting(self) -> None:
+        """Write the frames that wait; if a Ctrl-C comes between, the next call goes on."""
+        if self._sink is None:
+            self._sink = self._new_sink()
+            self._sink.__enter__()
+        while self._waiting:
+            self._sink.write(self._waiting.pop(0))
+
+    def _new_sink(self) -> VideoSink:
         height, width = self._waiting[0].shape[:2]
         steps = np.diff(self._seconds)
         step = float(np.median(steps)) if len(steps) else 0.0
-        self._sink = VideoSink(self.target, 1 / step if step > 0 else DEFAULT_RATE, Size(width, height))
-        self._sink.__enter__()
-        for drawn in self._waiting:
-            self._sink.write(drawn)
-        self._waiting.clear()
+        return VideoSink(self.target, 1 / step if step > 0 else DEFAULT_RATE, Size(width, height))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -31,12 +32,15 @@ class Shot(NamedTuple):
         0 for the first frame; None for a picture.
     seconds : float
         Time of the frame.
+    n_frames : int
+        Frames in the video, by its own account; 0 if unknown.
     """
 
     name: str
     image: NDArray[np.uint8]
     frame: int | None = None
     seconds: float = 0.0
+    n_frames: int = 0
 
 
 @dataclass(frozen=True)
@@ -49,10 +53,13 @@ class Input:
         The file.
     camera : int
         The camera's number.
+    every : int
+        Of a video file, one frame out of so many is searched.
     """
 
     path: Path | None
     camera: int = 0
+    every: int = 1
 
     @property
     def name(self) -> str:
@@ -60,12 +67,17 @@ class Input:
         return f"camera {self.camera}" if self.path is None else str(self.path)
 
     @property
+    def short_name(self) -> str:
+        """The file without its folder, or "camera 0"."""
+        return self.name if self.path is None else self.path.name
+
+    @property
     def is_moving(self) -> bool:
         """Whether it has frames."""
         return self.path is None or is_video(self.path)
 
-    def shots(self) -> Iterator[Shot]:
-        """Yield the picture, or the frames one after the other.
+    def shots(self) -> Generator[Shot]:
+        """Yield the picture, or the frames one after the other; the newest each time if it is a camera.
 
         Raises
         ------
@@ -77,13 +89,16 @@ class Input:
         if self.path is not None and not self.is_moving:
             yield Shot(self.name, read_image(self.path))
             return
-        frames = camera_frames(self.camera) if self.path is None else read_frames(self.path)
-        for frame in frames:
-            yield Shot(self.name, frame.image, frame.index, frame.seconds)
+        frames = camera_frames(self.camera) if self.path is None else read_frames(self.path, every=self.every)
+        with closing(frames):
+            for frame in frames:
+                yield Shot(self.name, frame.image, frame.index, frame.seconds, frame.n_frames)
 
 
-def find_inputs(sources: Sequence[Path]) -> list[Input]:
+def find_inputs(sources: Sequence[Path], every: int = 1) -> list[Input]:
     """Return the files named, and for each folder the pictures in it and its subfolders, sorted, without drawn copies.
+
+    Of video files, one frame out of `every` is to be searched.
 
     Raises
     ------
@@ -95,7 +110,7 @@ def find_inputs(sources: Sequence[Path]) -> list[Input]:
     found: list[Input] = []
     for source in sources:
         paths = _pictures_in(source) if source.is_dir() else [source]
-        found += [Input(path) for path in paths]
+        found += [Input(path, every=every) for path in paths]
     return found
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vjcascade.types import FeatureType
 from vjcascade.words import counted
 
 if TYPE_CHECKING:
@@ -22,15 +24,14 @@ def inspect(model: Path, /) -> None:
         Cascade file, as trained here or by OpenCV.
     """
     from vjcascade.cascade import Cascade
-    from vjcascade.cli.console import plain_console
+    from vjcascade.cli.console import PlainConsole
 
-    console = plain_console()
+    console = PlainConsole(sys.stdout)
     for line in _lines(model, Cascade.load(model)):
         console.print(line)
 
 
 def _lines(model: Path, cascade: Cascade) -> Iterator[str]:
-    tilted = int(cascade.features["tilted"].sum())
     n_nodes = len(cascade.nodes)
     is_stumps = n_nodes == cascade.n_trees
     trees = counted(cascade.n_trees, "stump" if is_stumps else "tree")
@@ -39,8 +40,14 @@ def _lines(model: Path, cascade: Cascade) -> Iterator[str]:
     yield f"window: {cascade.window}"
     yield f"stages: {cascade.n_stages}"
     yield f"weak classifiers: {trees}{nodes}; in each stage: {' '.join(map(str, cascade.stage_sizes))}"
-    yield f"features: {len(cascade.features)}, {tilted} of them tilted"
+    yield f"features: {len(cascade.features)} {_kinds(cascade)}"
     yield from _training_lines(cascade)
+
+
+def _kinds(cascade: Cascade) -> str:
+    if cascade.feature_type is FeatureType.LBP:
+        return "LBP"
+    return f"Haar, {int(cascade.features['tilted'].sum())} of them tilted"
 
 
 def _training_lines(cascade: Cascade) -> list[str]:

@@ -12,7 +12,8 @@ from typing import NoReturn
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from vjcascade import __version__
-from vjcascade.cli.exit_codes import ExitCode
+from vjcascade.cli.exit_codes import ExitCode, code_of
+from vjcascade.cli.startup import end_quickly, own_process
 from vjcascade.cli.text import printable
 from vjcascade.errors import CascadeError, SettingsError
 
@@ -26,11 +27,17 @@ For example: vjcascade train crops photos --output signs --preset quick""",
 
 Results go to standard output, all else to standard error. If a picture cannot be read, the exit code is 2.
 
+Without a model, it finds faces that look into the camera.
+
 For example: vjcascade detect signs/cascade.xml holiday --draw drawn""",
     "inspect": """Show what is in a model file: stages, features, how it was trained.""",
+    "convert": """Write a model file in another format, for other versions of OpenCV.""",
+    "warmup": """Compile beforehand what other commands would compile at their first use; for container images.
+
+The compiled kernels are kept beside the package, or where the environment variable NUMBA_CACHE_DIR says.""",
     "demo": """Train a small face detector from pictures that are already installed, and try it.""",
 }
-_USAGES = {"detect": "Usage: vjcascade detect [OPTIONS] MODEL [SOURCES...]"}
+_USAGES = {"detect": "Usage: vjcascade detect [OPTIONS] [MODEL] SOURCES..."}
 """Where cyclopts would be vague."""
 
 _LONG_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
@@ -38,12 +45,12 @@ _LONG_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 
 def main() -> NoReturn:
     """Run ``vjcascade``, and leave Python."""
-    sys.exit(run(sys.argv[1:]))
+    _run_alone(sys.argv[1:])
 
 
 def train_main() -> NoReturn:
     """Run ``train-cascade``, which is ``vjcascade train``, and leave Python."""
-    sys.exit(run(["train", *sys.argv[1:]]))
+    _run_alone(["train", *sys.argv[1:]])
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -58,7 +65,7 @@ def run(arguments: Sequence[str]) -> int:
     -------
     int
         0 done, 2 the input or the command line is wrong, 1 a fault of ours, 130 interrupted from the keyboard,
-        141 whoever read our output stopped reading.
+        143 ended by the system, 141 whoever read our output stopped reading.
     """
     _prepare_streams()
     try:
@@ -71,13 +78,15 @@ def run(arguments: Sequence[str]) -> int:
         return ExitCode.READER_GONE
     except KeyboardInterrupt as interrupt:
         _complain("; ".join(["stopped", *interrupt.args]))
-        return ExitCode.INTERRUPTED
+        return code_of(interrupt)
     except (CycloptsError, CascadeError, OSError) as error:
         _complain(_sentence(error))
         return ExitCode.WRONG_INPUT
     except (EOFError, UnpicklingError) as error:  # only the compiler's cache holds pickles
+        from vjcascade.cli.compiling import cache_folder
+
         _complain(
-            f"the cache of compiled kernels is damaged ({error}): delete the files *.nbi in {_cache_folder()}"
+            f"the cache of compiled kernels is damaged ({error}): delete the files *.nbi in {cache_folder()}"
         )
         return ExitCode.WRONG_INPUT
     except Exception as error:
@@ -85,6 +94,13 @@ def run(arguments: Sequence[str]) -> int:
             raise
         _complain(f"internal error: {error!r}\nplease report it; VJCASCADE_DEBUG=1 shows where it happened")
         return ExitCode.OUR_FAULT
+
+
+def _run_alone(arguments: Sequence[str]) -> NoReturn:
+    own_process()
+    code = run(arguments)
+    end_quickly()
+    sys.exit(code)
 
 
 def _app() -> App:
@@ -111,12 +127,6 @@ def _prepare_streams() -> None:
         stream = getattr(sys, name)
         if hasattr(stream, "reconfigure"):  # a name that the terminal cannot show must stop nothing
             stream.reconfigure(errors="backslashreplace")
-
-
-def _cache_folder() -> str:
-    from vjcascade.kernels.integral import fill_integrals
-
-    return str(fill_integrals.stats.cache_path)  # type: ignore[attr-defined]
 
 
 def _refuse_slips(arguments: Sequence[str]) -> None:

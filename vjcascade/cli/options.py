@@ -8,7 +8,6 @@ from typing import Annotated, Any
 from cyclopts import Parameter, Token
 from cyclopts.validators import Number
 
-from vjcascade.boosters.costs import Costs, parse_costs
 from vjcascade.types import Size
 
 
@@ -17,16 +16,8 @@ def _size(type_: Any, tokens: Sequence[Token]) -> Size:
     return Size.parse(tokens[0].value)
 
 
-def _costs(type_: Any, tokens: Sequence[Token]) -> Costs:
-    del type_
-    return parse_costs(tokens[0].value)
-
-
 SizeOption = Annotated[Size, Parameter(converter=_size, n_tokens=1, accepts_keys=False)]
 """A size written as WIDTHxHEIGHT."""
-
-CostsOption = Annotated[Costs, Parameter(converter=_costs, n_tokens=1, accepts_keys=False)]
-"""Costs in one of the spellings of `parse_costs`."""
 
 CountOption = Annotated[int, Parameter(validator=Number(gte=1))]
 """A whole number, at least 1."""

@@ -20,7 +20,7 @@ def check_output_file(path: Path) -> None:
     """
     if path.is_dir():
         raise SettingsError(
-            f"{path}: --output needs the name of a file and this is a folder; write {path / 'found.txt'}"
+            f"{path}: the output needs the name of a file and this is a folder; add a name, as {path / 'found'}"
         )
     if path.exists() and not path.is_file():  # /dev/stdout, a pipe
         return

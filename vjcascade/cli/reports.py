@@ -6,17 +6,30 @@ import csv
 import io
 import json
 import sys
+import tempfile
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TextIO
 
 from vjcascade.cli.text import printable
+from vjcascade.files import write_atomic
 from vjcascade.words import counted
 
 if TYPE_CHECKING:
     from vjcascade.cli.inputs import Shot
     from vjcascade.types import Detections
+
+
+COLUMNS = ("x", "y", "w", "h", "score", "neighbors")
+"""What is told of a detection."""
+
+NATIVE_COLUMNS = (*COLUMNS, "stages", "angle")
+"""The same in the native mode."""
+
+Row = dict[str, float]
+"""A detection by column."""
 
 
 class Format(StrEnum):
@@ -38,63 +51,79 @@ class Report:
         How to write them.
     path : Path or None
         The file; None for standard output.
+    is_native : bool
+        Whether the stages passed and the angles belong to the results.
     """
 
-    def __init__(self, kind: Format, path: Path | None) -> None:
+    def __init__(self, kind: Format, path: Path | None, *, is_native: bool = False) -> None:
         self._path = path
-        self._stream = sys.stdout if path is None else io.StringIO(newline="")
         self._render = {Format.TEXT: text_line, Format.JSONL: json_line, Format.CSV: csv_rows}[kind]
-        if kind is Format.CSV:
-            self._stream.write("file,frame,x,y,w,h,score,neighbors\n")
+        self._columns = NATIVE_COLUMNS if is_native else COLUMNS
+        self._heading = ",".join(("file", "frame", *self._columns)) + "\n" if kind is Format.CSV else ""
 
     def __enter__(self) -> Self:
+        # Not in memory: a camera may run for days.
+        self._stream = sys.stdout if self._path is None else _spool()
+        self._stream.write(self._heading)
         return self
 
     def add(self, shot: Shot, found: Detections) -> None:
         """Write what was found in a picture or frame."""
-        self._stream.write(self._render(shot, found))
-        self._stream.flush()  # whoever reads a pipe may be waiting for it
+        self._stream.write(self._render(shot, rows_of(found, self._columns)))
+        if self._path is None:
+            self._stream.flush()  # whoever reads a pipe may be waiting for it
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if isinstance(self._stream, io.StringIO) and self._path is not None and kind is None:
-            from vjcascade.files import write_atomic
+        if self._path is None:
+            return
+        with self._stream as written:
+            if kind is None:
+                written.seek(0)
+                write_atomic(self._path, written.read().encode("utf-8", "surrogateescape"))
 
-            write_atomic(self._path, self._stream.getvalue().encode("utf-8", "surrogateescape"))
+
+def _spool() -> TextIO:
+    return tempfile.TemporaryFile("w+", encoding="utf-8", errors="surrogateescape", newline="")
 
 
-def text_line(shot: Shot, found: Detections) -> str:
+def rows_of(found: Detections, columns: Sequence[str]) -> list[Row]:
+    """Return a row for each detection: its values in plain numbers, by column."""
+    values = dict(zip("xywh", found.boxes.T.tolist(), strict=True))
+    values |= {"score": found.scores.tolist(), "neighbors": found.neighbors.tolist()}
+    values |= {"stages": found.stages.tolist(), "angle": found.angles.tolist()}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*(values[c] for c in columns), strict=True)]
+
+
+def text_line(shot: Shot, rows: Sequence[Row]) -> str:
     """Return one line for people."""
     frame = "" if shot.frame is None else f" frame {shot.frame} ({shot.seconds:.2f} s)"
     boxes = [
-        f"{x} {y} {w} {h} (score {score:.2f}, {counted(neighbors, 'neighbor')})"
-        for (x, y, w, h), score, neighbors in _rows(found)
+        f"{row['x']} {row['y']} {row['w']} {row['h']} (score {row['score']:.2f}, "
+        f"{counted(int(row['neighbors']), 'neighbor')}{_turned(row)})"
+        for row in rows
     ]
     count = counted(len(boxes), "detection")
     return f"{printable(shot.name)}{frame}: {count}{': ' if boxes else ''}{'; '.join(boxes)}\n"
 
 
-def json_line(shot: Shot, found: Detections) -> str:
+def json_line(shot: Shot, rows: Sequence[Row]) -> str:
     """Return one JSON object."""
     height, width = shot.image.shape[:2]
-    time = {} if shot.frame is None else {"frame": shot.frame, "seconds": shot.seconds}
-    detections = [
-        {"x": x, "y": y, "w": w, "h": h, "score": score, "neighbors": neighbors}
-        for (x, y, w, h), score, neighbors in _rows(found)
-    ]
-    record = {"file": shot.name, "width": width, "height": height, **time, "detections": detections}
+    time = {} if shot.frame is None else {"frame": shot.frame, "seconds": round(shot.seconds, 6)}
+    record = {"file": shot.name, "width": width, "height": height, **time, "detections": rows}
     return json.dumps(record) + "\n"
 
 
-def csv_rows(shot: Shot, found: Detections) -> str:
+def csv_rows(shot: Shot, rows: Sequence[Row]) -> str:
     """Return one row for each detection; none where nothing was found."""
-    rows = io.StringIO(newline="")
-    writer = csv.writer(rows, lineterminator="\n")
-    for box, score, neighbors in _rows(found):
-        writer.writerow([shot.name, shot.frame, *box, score, neighbors])
-    return rows.getvalue()
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    for row in rows:
+        writer.writerow([shot.name, shot.frame, *row.values()])
+    return text.getvalue()
 
 
-def _rows(found: Detections) -> list[tuple[list[int], float, int]]:
-    return list(zip(found.boxes.tolist(), found.scores.tolist(), found.neighbors.tolist(), strict=True))
+def _turned(row: Row) -> str:
+    return f", turned {row['angle']:g} degrees" if row.get("angle") else ""

@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.cli.console import ProgressLine, plain_console
+from vjcascade.cli.console import PlainConsole, ProgressLine
 from vjcascade.cli.drawing import open_drawing
-from vjcascade.cli.exit_codes import ExitCode
-from vjcascade.cli.inputs import Input
+from vjcascade.cli.exit_codes import ExitCode, code_of
+from vjcascade.cli.inputs import Input, Shot
+from vjcascade.cli.rate import FrameRate, per_second
 from vjcascade.cli.reports import Report
-from vjcascade.detection import Detector
 from vjcascade.errors import ImageError
 from vjcascade.imaging import draw_boxes
 from vjcascade.training.events import Progress
+from vjcascade.types import Detections
 from vjcascade.video import LiveWindow
 
 SECONDS_TO_SHOW = 2.0
 """How long a still picture stays in the window."""
+
+Detect = Callable[[NDArray[np.uint8]], Detections]
+"""Finds the object in a picture, or in the next frame of a video."""
+
+
+FRAMES_MISCOUNTED, SHARE_MISCOUNTED = 2, 0.05
+"""How many frames may be missing from a good video: some files only tell about how many they have."""
 
 
 class Search:
@@ -31,8 +39,8 @@ class Search:
 
     Parameters
     ----------
-    detector : Detector
-        Finds the object.
+    detect_in : callable
+        `detect_in(input)` returns what finds the object in the shots of that input.
     report : Report
         Gets everything that is found.
     drawings : mapping of Input to Path
@@ -43,18 +51,24 @@ class Search:
 
     def __init__(
         self,
-        detector: Detector,
+        detect_in: Callable[[Input], Detect],
         report: Report,
         drawings: Mapping[Input, Path],
         window: LiveWindow | None,
     ) -> None:
-        self._detector = detector
+        self._detect_in = detect_in
         self._report = report
         self._drawings = drawings
         self._window = window
-        self._console = plain_console(stderr=True)
+        self._console = PlainConsole(sys.stderr)
+        self._progress = ProgressLine(self._console, remaining="about")
+        self._tells_progress = False
         self._n_shots = 0
         self._n_detections = 0
+        self._n_failed = 0
+        self._n_frames = 0
+        self._n_skipped = 0
+        self._seconds_of_frames = 0.0
 
     def run(self, inputs: Sequence[Input], *, is_quiet: bool) -> ExitCode:
         """Search all inputs, and sum up on standard error.
@@ -69,53 +83,98 @@ class Search:
         Returns
         -------
         ExitCode
-            WRONG_INPUT if an input could not be read, else DONE.
+            INTERRUPTED or TERMINATED if the search of files was stopped, WRONG_INPUT if an input could not be read,
+            else DONE.
         """
-        n_failed = 0
-        with ProgressLine(self._console) as progress:
-            for i, source in enumerate(inputs):
-                if is_quiet or not sys.stdout.isatty():
-                    progress.update(Progress("searching", i, len(inputs), source.name))
-                try:
-                    goes_on = self._search(source)
-                except ImageError as error:
-                    n_failed += 1
-                    progress.clear()
-                    self._console.print(f"cannot be searched: {error}")
-                    continue
-                if not goes_on:
+        self._tells_progress = is_quiet or not sys.stdout.isatty()
+        if any(source.is_moving and source.path is not None for source in self._drawings):
+            self._console.print("drawn copies of videos are without sound")
+        code = None
+        with self._progress:
+            try:
+                self._search_all(inputs)
+            except KeyboardInterrupt as interrupt:
+                # The usual end of a camera's pictures.
+                code = ExitCode.DONE if inputs[0].path is None else code_of(interrupt)
+        if code:
+            self._console.print("stopped; what was found until then is kept")
+        self._sum_up(len(inputs))
+        return code or (ExitCode.WRONG_INPUT if self._n_failed else ExitCode.DONE)
+
+    def _search_all(self, inputs: Sequence[Input]) -> None:
+        for i, source in enumerate(inputs):
+            self._tell(Progress("searching", i, len(inputs), source.name))
+            try:
+                if not self._search(source):
                     break
-        failed = f"; could not be read: {n_failed} of {len(inputs)}" if n_failed else ""
-        self._console.print(f"searched: {self._n_shots}; detections: {self._n_detections}{failed}")
-        return ExitCode.WRONG_INPUT if n_failed else ExitCode.DONE
+            except ImageError as error:
+                self._n_failed += 1
+                self._progress.clear()
+                self._console.print(f"cannot be searched: {error}")
 
     def _search(self, source: Input) -> bool:
         """Search all shots of an input; return False if the user has closed the window."""
+        rate = FrameRate()
+        expected = n_frames = 0
+        start = time.monotonic()
         with ExitStack() as stack:
             target = self._drawings.get(source)
             drawing = stack.enter_context(open_drawing(source, target)) if target is not None else None
-            try:
-                for shot in source.shots():
-                    found = self._detector.detect(shot.image)
-                    self._n_shots += 1
-                    self._n_detections += len(found)
-                    self._report.add(shot, found)
-                    if drawing is None and self._window is None:
-                        continue
-                    drawn = draw_boxes(shot.image, found.boxes)
-                    if drawing is not None:
-                        drawing.add(drawn, shot.seconds)
-                    if self._window is not None and not _show(self._window, drawn, source):
-                        return False
-            except KeyboardInterrupt:
-                if source.path is not None:
-                    raise  # the usual end of a camera's pictures only
+            detect = self._detect_in(source)
+            for shot in stack.enter_context(closing(source.shots())):
+                found = detect(shot.image)
+                self._n_shots += 1
+                self._n_detections += len(found)
+                self._report.add(shot, found)
+                if shot.frame is not None:
+                    rate.tick()
+                    self._n_frames += 1
+                    self._n_skipped += 0 if source.path is not None else shot.frame - expected
+                    self._seconds_of_frames += time.monotonic() - start
+                    start, expected, n_frames = time.monotonic(), shot.frame + source.every, shot.n_frames
+                    self._tell(_frame_progress(source, shot, rate))
+                if drawing is None and self._window is None:
+                    continue
+                drawn = draw_boxes(shot.image, found.boxes)
+                if drawing is not None:
+                    drawing.add(drawn, shot.seconds)
+                if self._window is not None and not _show(self._window, drawn, source, str(rate)):
+                    return False
+        if n_frames - expected > max(FRAMES_MISCOUNTED, n_frames * SHARE_MISCOUNTED):
+            self._progress.clear()
+            self._console.print(
+                f"{source.name}: it should have {n_frames} frames, but after {expected} no more could be decoded; "
+                "it may be cut off or damaged"
+            )
         return True
 
+    def _tell(self, progress: Progress) -> None:
+        if self._tells_progress:
+            self._progress.update(progress)
 
-def _show(window: LiveWindow, drawn: NDArray[np.uint8], source: Input) -> bool:
+    def _sum_up(self, n_inputs: int) -> None:
+        parts = [f"searched: {self._n_shots}", f"detections: {self._n_detections}"]
+        if self._n_frames:
+            parts.append(per_second(self._n_frames, self._seconds_of_frames))
+        if self._n_skipped:
+            parts.append(
+                f"frames skipped, as they came faster than they could be searched: {self._n_skipped}"
+            )
+        if self._n_failed:
+            parts.append(f"could not be read: {self._n_failed} of {n_inputs}")
+        self._console.print("; ".join(parts))
+
+
+def _frame_progress(source: Input, shot: Shot, rate: FrameRate) -> Progress:
+    frame = shot.frame or 0
+    total = f" of {shot.n_frames}" if shot.n_frames else ""
+    detail = ", ".join(filter(None, [f"frame {frame}{total}", str(rate)]))
+    return Progress(f"searching {source.short_name}", frame, max(shot.n_frames, frame + 1), detail)
+
+
+def _show(window: LiveWindow, drawn: NDArray[np.uint8], source: Input, caption: str) -> bool:
     end = time.monotonic() + (0 if source.is_moving else SECONDS_TO_SHOW)
-    while goes_on := window.show(drawn):
+    while goes_on := window.show(drawn, caption):
         if time.monotonic() >= end:
             break
         time.sleep(0.02)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, get_type_hints
 
-from cyclopts import Parameter
+from cyclopts import Parameter, Token
 
 from vjcascade.boosters import booster_names
-from vjcascade.boosters.costs import SPELLINGS, Costs
-from vjcascade.cli.options import CostsOption, CountOption, SizeOption
+from vjcascade.boosters.costs import SPELLINGS, Costs, parse_costs
+from vjcascade.cli.options import CountOption, SizeOption
 from vjcascade.training import Preset, TrainingSettings, preset_settings
+
+SECONDS_TO_COMPILE = 45
+"""What the kernels of training and detection take, about."""
 
 _NAMES = {"max_stages": "--stages", "n_negatives": "--negatives"}
 _HELP = {  # where the command line needs other words than Python
@@ -22,6 +26,15 @@ _HELP = {  # where the command line needs other words than Python
     "seed": "Number that decides all random choices: same seed and data, same model.",
 }
 _Flag = Annotated[bool, Parameter(negative="", show_default=False)]
+
+
+def _costs(type_: Any, tokens: Sequence[Token]) -> Costs:
+    del type_
+    return parse_costs(tokens[0].value)
+
+
+CostsOption = Annotated[Costs, Parameter(converter=_costs, n_tokens=1, accepts_keys=False)]
+"""Costs in one of the spellings of `parse_costs`."""
 
 
 def _setting(name: str, kind: Any) -> Any:
@@ -90,6 +103,7 @@ def train(  # noqa: PLR0913  each is a user's choice
     changes : dict
         Changes to the preset and to what the file says.
     """
+    from vjcascade.cli.compiling import compile_notice
     from vjcascade.cli.training_log import TrainingLog
     from vjcascade.training import read_settings, train_from_sources
     from vjcascade.training.checkpoint import MODEL_NAME
@@ -100,7 +114,7 @@ def train(  # noqa: PLR0913  each is a user's choice
         else read_settings(settings, preset=preset, **(changes or {}))
     )
     model = output / MODEL_NAME
-    with TrainingLog() as log:
+    with TrainingLog() as log, compile_notice(SECONDS_TO_COMPILE):
         try:
             cascade = train_from_sources(
                 positives,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from vjcascade.cascade import Cascade
-from vjcascade.cli.console import ProgressLine, plain_console
+from vjcascade.cli.console import PlainConsole, ProgressLine
 from vjcascade.cli.stage_table import HEADER, LEGEND, duration, stage_row
 from vjcascade.training.events import Ended, Event, Note, Progress, StageDone
 from vjcascade.words import counted
@@ -23,7 +24,7 @@ class TrainingLog:
     """A listener that prints events; a context manager, so that no line of progress stays behind."""
 
     def __init__(self) -> None:
-        self._console = plain_console()
+        self._console = PlainConsole(sys.stdout)
         self._progress = ProgressLine(self._console)
         self._ended = ""
         self._seconds: list[float] = []
@@ -69,7 +70,6 @@ class TrainingLog:
     def _say(self, text: str) -> None:
         self._progress.clear()
         self._console.print(text)
-        self._console.file.flush()
 
 
 def quality(cascade: Cascade) -> str:

@@ -1,0 +1,75 @@
+"""``vjcascade convert``: formats, and what goes wrong. The command is called as a function, without its parser."""
+
+import gzip
+
+import pytest
+from model_files import as_json, lbp_cascade
+from sample_cascades import assert_same, cascade_with
+
+from vjcascade.cli.convert import convert
+from vjcascade.errors import ModelError, ModelNotFoundError, SettingsError
+from vjcascade.formats.cascade_files import dump_cascade, load_cascade
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "model.json.gz"
+    path.write_bytes(gzip.compress(as_json(dump_cascade(cascade_with()))))
+    return path
+
+
+@pytest.mark.parametrize("format_", ["new", "old"])
+@pytest.mark.parametrize("name", ["out.xml", "out", "out.XML.gz"])
+def test_output_is_in_the_format_asked_for(model, tmp_path, format_, name):
+    convert(model, tmp_path / name, format=format_)
+    data = (tmp_path / name).read_bytes()
+    assert (gzip.decompress(data) if name.endswith("gz") else data) == dump_cascade(cascade_with(), format_)
+
+
+def test_there_and_back(model, tmp_path):
+    convert(model, tmp_path / "old.xml", format="old")
+    convert(tmp_path / "old.xml", tmp_path / "new.xml")
+    assert_same(load_cascade(tmp_path / "new.xml"), load_cascade(tmp_path / "old.xml"))
+
+
+def test_an_older_output_is_replaced_whole(model, tmp_path):
+    (tmp_path / "out.xml").write_bytes(100_000 * b"x")
+    convert(model, tmp_path / "out.xml")
+    assert (tmp_path / "out.xml").read_bytes() == dump_cascade(cascade_with())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.json.gz", "out.xml"]
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_the_model_is_not_overwritten(tmp_path, link):
+    model = output = tmp_path / "model.xml"
+    model.write_bytes(dump_cascade(cascade_with()))
+    if link:
+        output = tmp_path / "link.xml"
+        output.symlink_to(model)
+    with pytest.raises(SettingsError, match="would overwrite the model"):
+        convert(model, output, format="old")
+    assert model.read_bytes() == dump_cascade(cascade_with())
+
+
+@pytest.mark.parametrize("name", ["out.yml", "out.YAML", "out.json", "out.json.gz"])
+def test_names_that_promise_another_form_are_refused(model, tmp_path, name):
+    with pytest.raises(SettingsError, match=r"only XML is written; give a name that ends in \.xml"):
+        convert(model, tmp_path / name)
+    assert not (tmp_path / name).exists()
+
+
+def test_what_the_format_cannot_express(tmp_path):
+    model = tmp_path / "lbp.xml"
+    model.write_bytes(dump_cascade(lbp_cascade()))
+    with pytest.raises(ModelError, match=r"lbp\.xml: the old format has no LBP features; write the new"):
+        convert(model, tmp_path / "old.xml", format="old")
+    assert not (tmp_path / "old.xml").exists()
+
+
+def test_places_that_are_not_there(model, tmp_path):
+    with pytest.raises(ModelNotFoundError, match="did you mean"):
+        convert(tmp_path / "model.jsn.gz", tmp_path / "out.xml")
+    with pytest.raises(SettingsError, match="there is no folder"):
+        convert(model, tmp_path / "nowhere" / "out.xml")
+    with pytest.raises(SettingsError, match="this is a folder"):
+        convert(model, tmp_path)

@@ -1,0 +1,42 @@
+"""``vjcascade convert``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from vjcascade.errors import ModelError, SettingsError
+
+_NOT_XML = {".yml", ".yaml", ".json"}
+
+
+def convert(model: Path, output: Path, /, *, format: Literal["new", "old"] = "new") -> None:  # noqa: A002  the option
+    """Write a model file in another format.
+
+    Parameters
+    ----------
+    model : path
+        Cascade file in any form that OpenCV reads: new or old format; XML, YAML or JSON; plain or gzip.
+    output : path
+        XML file to write; if its name ends in .gz, it is compressed. It cannot be the model itself.
+    format : {new, old}
+        new: opencv-cascade-classifier, for OpenCV 2.4 and later. old: opencv-haar-classifier, for OpenCV 1 and 2.
+    """
+    from vjcascade.cli.outputs import check_output_file, refuse_overwriting
+    from vjcascade.formats import load_cascade, save_cascade
+
+    _check_name(output)
+    check_output_file(output)
+    refuse_overwriting([output], kept=[model])
+    cascade = load_cascade(model)
+    try:
+        save_cascade(cascade, output, format)
+    except ModelError as error:
+        raise ModelError(f"{model}: {error}") from None
+
+
+def _check_name(output: Path) -> None:
+    """Refuse names that promise what is not written."""
+    suffixes = [suffix.lower() for suffix in output.suffixes if suffix.lower() != ".gz"]
+    if suffixes and suffixes[-1] in _NOT_XML:
+        raise SettingsError(f"{output}: only XML is written; give a name that ends in .xml or .xml.gz")
