@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import builders
 import numpy as np
@@ -15,24 +11,26 @@ import pytest
 from vjcascade import Size
 from vjcascade.imaging import write_image
 
-TOOLS = Path(__file__).parents[2] / "tools"
+
+@pytest.fixture
+def run(run_program):
+    """Return `run(name, *arguments) -> str`: what a program prints; it must not fail."""
+
+    def call(name, *arguments):
+        done = run_program(name, *arguments)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return call
 
 
-def run(name: str, *arguments: str) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(TOOLS.parent), "PYTHONWARNINGS": ""}
-    command = [sys.executable, str(TOOLS / name), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_training_benchmark():
+def test_training_benchmark(run):
     out = run("bench_training.py", "--samples", "60", "--window", "8x8", "--rounds", "1", "--threads", "1")
     assert "2,056 features x 60 windows" in out
     assert "one round:" in out
 
 
-def test_boosters_benchmark(tmp_path, rng):
+def test_boosters_benchmark(run, tmp_path, rng):
     for folder, side in (("crops", 9), ("photos", 40)):
         (tmp_path / folder).mkdir()
         write_image(tmp_path / folder / "picture.png", builders.smooth_noise(rng, side, side))
@@ -54,14 +52,12 @@ def test_boosters_benchmark(tmp_path, rng):
 
 
 @pytest.mark.parametrize("name", ["build_face_model.py", "face_scenes.py"])
-def test_programs_explain_themselves(name):
+def test_programs_explain_themselves(run, name):
     assert "usage:" in run(name, "--help")
 
 
-def test_scenes_are_measured(tmp_path, monkeypatch, rng):
-    monkeypatch.syspath_prepend(str(TOOLS))
-    import face_scenes
-
+def test_scenes_are_measured(program, tmp_path, monkeypatch, rng):
+    face_scenes = program("face_scenes")
     write_image(tmp_path / "scene.png", rng.integers(0, 256, (24, 24), np.uint8))
     scene = {"file": "scene.png", "subset": "A", "faces": [{"box": [0, 0, 24, 24]}]}
     (tmp_path / "boxes.json").write_text(json.dumps([scene]))

@@ -1,0 +1,129 @@
+"""Models, real pictures and OpenCV's Python for the programs that compare detection with OpenCV's."""
+
+from __future__ import annotations
+
+import os
+import tarfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import skimage
+from library_process import LibraryError, LibraryProcess
+from numpy.typing import NDArray
+
+from vjcascade.imaging import list_images, read_image
+
+PROJECT = Path(__file__).resolve().parent.parent
+SHARED_DATA = PROJECT.parent / "shared" / "data"
+BUNDLED = Path(skimage.__file__).parent / "data"
+LBP_FILE = BUNDLED / "lbpcascade_frontalface_opencv.xml"
+PREFIX = "haarcascade_"
+SUFFIXES = (".png", ".jpg", ".pgm")
+"""Of the files that are taken for pictures; there are others, of many pages or 16 bits."""
+
+
+class Model(NamedTuple):
+    """A model file, and the file that OpenCV reads: the same, or one that it can read."""
+
+    name: str
+    ours: Path
+    theirs: Path
+
+
+def find_oracle(named: Path | None = None) -> Path:
+    """Return the Python of the OpenCV 4.14 environment: `named`, or where the tests look for it."""
+    chosen = named or os.environ.get("VJCASCADE_ORACLE_PYTHON")
+    usual = [PROJECT / ".venv-oracle" / part for part in ("bin/python", "Scripts/python.exe")]
+    found = next((path for path in ([Path(chosen)] if chosen else usual) if path.exists()), None)
+    if found is None:
+        where = f"{chosen} does not exist" if chosen else f"no {usual[0].parent.parent}"
+        raise SystemExit(
+            f"{where}: name the Python of an environment with OpenCV 4.14 by --oracle or VJCASCADE_ORACLE_PYTHON"
+        )
+    return found
+
+
+def find_models(opencv_folder: str, work: Path, wanted: Iterable[str] | None = None) -> list[Model]:
+    """Return OpenCV's model files and scikit-image's LBP file, or those of them whose names are `wanted`."""
+    paths = sorted(Path(opencv_folder).glob("*.xml"))
+    models = [Model(path.stem.removeprefix(PREFIX), path, path) for path in paths]
+    models.append(Model(LBP_FILE.stem, LBP_FILE, corrected_lbp(work)))
+    if wanted is None:
+        return models
+    by_name = {model.name: model for model in models}
+    unknown = [name for name in wanted if name not in by_name]
+    if unknown:
+        raise SystemExit(f"no models {', '.join(unknown)}; there are {', '.join(by_name)}")
+    return [by_name[name] for name in wanted]
+
+
+def corrected_lbp(work: Path) -> Path:
+    """Write scikit-image's LBP file without the slip of the pen for which OpenCV refuses it; return where."""
+    corrected = work / LBP_FILE.name
+    corrected.write_text(LBP_FILE.read_text().replace("featuhreParams", "featureParams"))
+    return corrected
+
+
+def loadable(
+    models: Iterable[Model], cv: LibraryProcess, ours: LibraryProcess
+) -> tuple[list[Model], list[str]]:
+    """Load models in both processes; return those that both can load, and a sentence for each other one."""
+    good, reasons = [], []
+    for model in models:
+        try:
+            cv.ask("load", xml=model.theirs)
+            ours.ask("load", xml=model.ours)
+            good.append(model)
+        except LibraryError as error:
+            reasons.append(f"{model.name} is skipped: {error}")
+    return good, reasons
+
+
+class Pictures:
+    """Real pictures: those inside scikit-image, and the archives (or unpacked folders) of a folder.
+
+    Parameters
+    ----------
+    data : Path
+        Holds `NAME.tar.gz` or `NAME/`.
+    work : Path
+        Where archives are unpacked.
+    """
+
+    def __init__(self, data: Path, work: Path) -> None:
+        self._data = data
+        self._work = work
+
+    def folder(self, name: str) -> Path | None:
+        """Return the folder of an archive; None if there is no such archive."""
+        if (self._data / name).is_dir():
+            return self._data / name
+        archive = self._data / f"{name}.tar.gz"
+        if not archive.exists():
+            return None
+        if not (self._work / name).exists():
+            with tarfile.open(archive) as tar:
+                tar.extractall(self._work, filter="data")
+        return self._work / name
+
+    def paths(self, name: str) -> list[Path]:
+        """Return all pictures of an archive, in a fixed order; none if there is no such archive."""
+        folder = self.folder(name)
+        return [] if folder is None else _pictures_in(folder)
+
+    @staticmethod
+    def bundled() -> list[Path]:
+        """Return the pictures inside scikit-image."""
+        return _pictures_in(BUNDLED)
+
+
+def _pictures_in(folder: Path) -> list[Path]:
+    return [path for path in list_images(folder) if path.suffix in SUFFIXES]
+
+
+def bgr(path: Path) -> NDArray[np.uint8]:
+    """Return a picture as OpenCV has it: grey (h, w), or BGR (h, w, 3)."""
+    picture = read_image(path)
+    return picture if picture.ndim == 2 else np.ascontiguousarray(picture[:, :, ::-1])
