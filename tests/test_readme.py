@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 import skimage
 
-from vjcascade import Cascade
+from vjcascade import Cascade, Size
 from vjcascade.imaging import read_image, write_image
+from vjcascade.video import VideoSink
 
 PROJECT = Path(__file__).parents[1]
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
@@ -42,7 +43,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for i, name in enumerate(("brick", "grass", "gravel") * 4):
         photo = read_image(PICTURES / f"{name}.png")
         write_image(folder / "photos" / f"{i}.png", photo[40 * i : 40 * i + 60, :80])
-    write_image(folder / "picture.png", read_image(PICTURES / "astronaut.png"))
+    astronaut = read_image(PICTURES / "astronaut.png")
+    write_image(folder / "picture.png", astronaut)
+    with VideoSink(folder / "drive.mp4", 10, Size(160, 160)) as sink:
+        for left in range(140, 152, 4):
+            sink.write(np.ascontiguousarray(astronaut[20:180, left : left + 160]))
     lines = [
         line for block in code_blocks("sh") for line in block.splitlines() if line.startswith("vjcascade ")
     ]
@@ -62,7 +67,9 @@ def run(command: list[str], folder: Path) -> str:
 def test_commands_run(folder):
     assert (folder / "model" / "cascade.xml").exists()
     assert len((folder / "found.jsonl").read_text().splitlines()) == 12
-    assert list((folder / "drawn").iterdir())
+    assert len((folder / "drive.jsonl").read_text().splitlines()) == 3
+    assert {path.name for path in (folder / "drawn").iterdir()} == {"picture.found.png", "drive.found.mp4"}
+    assert "opencv-haar-classifier" in (folder / "old.xml").read_text()
 
 
 def test_snippets_run(folder):
