@@ -155,18 +155,20 @@ def _emit_stump(builder: Builder, pointers: Pointers, node: Value, left: Value, 
 
 
 def _emit_tree_node(builder: Builder, pointers: Pointers, node: Value, left: Value, block: Block) -> None:
-    """Move the lanes that are at this node on, or note their votes; add these after a tree's last node."""
-    place = _item(builder, pointers["links"], COLUMNS["links"], node, 0)
+    """Note the votes of the lanes that are at this node, and move these on; after a tree's last node, add the votes."""
+    place, size = (_item(builder, pointers["links"], COLUMNS["links"], node, column) for column in (0, 3))
     at, vote = block["at"], block["vote"]
-    with builder.if_then(builder.icmp_signed("==", place, ir.Constant(INT, 0))):
-        builder.store(_all_lanes(INTS, 0), at)
     here = builder.icmp_signed("==", builder.load(at), _spread(builder, place))
-    for variable, array, column in ((at, "links", 1), (vote, "numbers", 4)):
-        taken = _of_side(builder, pointers, left, array, column, node)
-        builder.store(builder.select(here, taken, builder.load(variable)), variable)
-    size = _item(builder, pointers["links"], COLUMNS["links"], node, 3)
-    with builder.if_then(builder.icmp_signed("==", builder.add(place, ir.Constant(INT, 1)), size)):
-        _add_votes(builder, builder.load(vote), block)
+    votes = builder.select(here, _of_side(builder, pointers, left, "numbers", 4, node), builder.load(vote))
+    builder.store(votes, vote)
+    is_last = builder.icmp_signed("==", builder.add(place, ir.Constant(INT, 1)), size)
+    with builder.if_else(is_last) as (after_last, before):
+        with after_last:
+            _add_votes(builder, votes, block)
+            builder.store(_all_lanes(INTS, 0), at)  # the place of the next tree's root
+        with before:
+            taken = _of_side(builder, pointers, left, "links", 1, node)
+            builder.store(builder.select(here, taken, builder.load(at)), at)
 
 
 def _add_votes(builder: Builder, votes: Value, block: Block) -> None:
