@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from vjcascade.kernels._compile import kernel
 
-LOW_32_BITS = 0xFFFFFFFF
-
 
 @kernel
 def fill_integrals(

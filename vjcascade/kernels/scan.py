@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.kernels._compile import kernel
-from vjcascade.kernels.integral import LOW_32_BITS, fill_integrals, fill_tilted
+from vjcascade.kernels.integral import fill_integrals, fill_tilted
 from vjcascade.kernels.lanes import (
     CONTRAST_FLOOR,
     LANES,
@@ -62,6 +62,8 @@ TILE = 48
 BLOCK = (1 << LANES) - 1
 
 FIRST_CAPACITY = 256
+
+LOW_32_BITS = 0xFFFFFFFF
 
 
 @kernel
