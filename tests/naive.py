@@ -23,18 +23,19 @@ def squared_integral(gray):
 
 
 def tilted_integral(gray):
-    """T(X, Y): the sum of I(x, y) over y < Y and |x - X + 1| <= Y - y - 1 (OpenCV's definition)."""
     height, width = gray.shape
-    out = np.zeros((height + 1, width + 1), np.int64)
-    for big_y in range(height + 1):
-        for big_x in range(width + 1):
-            for y in range(big_y):
-                reach = big_y - y - 1
-                left, right = max(big_x - 1 - reach, 0), min(big_x - 1 + reach, width - 1)
-                out[big_y, big_x] += (
-                    int(gray[y, left : right + 1].astype(np.int64).sum()) if left <= right else 0
-                )
-    return out
+    rows = gray.tolist()
+    return np.array([[tilted_sum(rows, x, y) for x in range(width + 1)] for y in range(height + 1)], np.int64)
+
+
+def tilted_sum(rows, big_x, big_y):
+    """T(X, Y): the sum of I(x, y) over y < Y and |x - X + 1| <= Y - y - 1 (OpenCV's definition)."""
+    total = 0
+    for y in range(big_y):
+        reach = big_y - y - 1
+        left, end = max(big_x - 1 - reach, 0), max(big_x + reach, 0)
+        total += sum(rows[y][left:end])
+    return total
 
 
 # --- one window ------------------------------------------------------------------------------------------------
@@ -45,8 +46,9 @@ def rectangle_sum(window, rect, tilted):
     x, y, w, h = (int(v) for v in rect)
     if not tilted:
         return int(window[y : y + h, x : x + w].astype(np.int64).sum())
-    t = tilted_integral(window)
-    return int(t[y, x] - t[y + h, x - h] - t[y + w, x + w] + t[y + w + h, x + w - h])
+    corners = (x, y), (x - h, y + h), (x + w, y + w), (x + w - h, y + w + h)
+    top, left, right, bottom = (tilted_sum(window.tolist(), *corner) for corner in corners)
+    return top - left - right + bottom
 
 
 def feature_value(window, feature):
@@ -289,12 +291,26 @@ def weighted_errors(outputs, labels, weights):
 
 
 def least_binned_error(bins, labels, weights, n_bins=256):
-    """Least weighted error of one feature over all cuts between bins (also before and after all), both ways."""
+    """Least weighted error of one feature over all cuts between bins, both ways."""
     least = math.inf
-    for cut in range(n_bins + 1):
+    for cut in range(1, n_bins):
         right = [1 if int(b) >= cut else -1 for b in bins]
         for outputs in (right, [-o for o in right]):
             least = min(least, sum(weighted_errors(outputs, labels, weights)))
+    return least
+
+
+def least_binned_gini(bins, positive_part, negative_part, n_bins=256):
+    """Least sum of both sides' 2 P N / (P + N) of one feature over all cuts between bins."""
+    least = math.inf
+    for cut in range(1, n_bins):
+        total = 0.0
+        for side in (True, False):
+            inside = [i for i, b in enumerate(bins) if (int(b) < cut) == side]
+            p = sum(float(positive_part[i]) for i in inside)
+            n = sum(float(negative_part[i]) for i in inside)
+            total += 2 * p * n / (p + n) if p + n else 0.0
+        least = min(least, total)
     return least
 
 

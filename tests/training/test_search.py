@@ -4,11 +4,13 @@ import builders
 import naive
 import numpy as np
 import pytest
+from skimage.data import lfw_subset
 
 from vjcascade.boosters import BoostingState, Costs, Round, booster_names, make_booster
 from vjcascade.features import HaarMode, enumerate_features
 from vjcascade.features.integrals import WindowIntegrals
-from vjcascade.training import search as module
+from vjcascade.kernels import histogram
+from vjcascade.training import histograms, search as module
 from vjcascade.training.samples import HaarSamples
 from vjcascade.training.search import N_EXACT, StumpSearch, _between
 from vjcascade.training.tree import best_stump, grow_tree
@@ -157,7 +159,8 @@ def test_neighbouring_values_are_told_apart(rng):
 
 @pytest.mark.parametrize("n_threads", [2, 4])
 def test_threads_do_not_matter(n_threads, monkeypatch):
-    monkeypatch.setattr(module, "FEATURES_PER_TASK", 97)
+    monkeypatch.setattr(histograms, "FEATURES_PER_TASK", 97)
+    monkeypatch.setattr(module, "MEASURED_PER_TASK", 5)
     pool = enumerate_features(WINDOW, HaarMode.ALL)
     results = []
     for threads in (1, n_threads):
@@ -187,7 +190,7 @@ CONCAVE = [
 
 def binned_losses(bins, now, booster):
     """Return each feature's least loss over all cuts between bins and both polarities, by brute force."""
-    below = np.arange(257)[:, None, None] > bins
+    below = np.arange(1, 256)[:, None, None] > bins
     left_p, left_n = below @ now.positive_part, below @ now.negative_part
     right_p, right_n = now.positive_mass - left_p, now.negative_mass - left_n
     errors_p, errors_n = np.maximum([left_p, right_p], 0), np.maximum([right_n, left_n], 0)
@@ -202,6 +205,7 @@ def test_concave_losses_equal_brute_force_over_all_features(rng, monkeypatch, na
     Where the booster's sieve gives bounds or is the loss itself, exactly; where it is a guide, almost.
     """
     monkeypatch.setattr(module, "N_GUIDED", 40)
+    monkeypatch.setattr(histograms, "MIN_SAMPLES_TO_KEEP", 1)
     booster = make_booster(name, costs, 12, **options)
     search = make_search(rng, enumerate_features(WINDOW)[::9], 60, 90)
     state = BoostingState.start(search.labels)
@@ -214,10 +218,58 @@ def test_concave_losses_equal_brute_force_over_all_features(rng, monkeypatch, na
             assert losses[features].min() <= losses.min() + 0.02 * drop
         else:
             assert np.sort(losses[features]) == pytest.approx(np.sort(losses)[:N_EXACT], abs=1e-9)
-        tree = grow_tree(search, booster, now, 1)
-        where = tree.leaves_of(search.values)
-        vote = booster.weigh(*now.masses_of(where, 2), tree.sides, now)
-        state.add(vote.outputs[where], vote.alpha)
+        add_a_round(state, search, booster)
+
+
+def a_stage(n_positives=100):
+    """Return the search for a stage of real faces, of a pool of which many features are alike."""
+    lfw = (lfw_subset() * 255).astype(np.uint8)
+    pool = enumerate_features(Size(25, 25))[::97]
+    return search_of(pool, WindowIntegrals.of(lfw), n_positives, 2)
+
+
+def add_a_round(state, search, booster):
+    now = booster.begin_round(state)
+    tree = grow_tree(search, booster, now, 1)
+    where = tree.leaves_of(search.values)
+    vote = booster.weigh(*now.masses_of(where, len(tree.sides)), tree.sides, now)
+    state.add(vote.outputs[where], vote.alpha)
+
+
+LINEAR = [name for name in booster_names() if make_booster(name, Costs()).loss_is_linear]
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_every_round_equals_a_full_scan(name, monkeypatch):
+    """Histograms are kept from round to round and never up to date; what is found must be the same all the same."""
+    monkeypatch.setattr(histograms, "MIN_SAMPLES_TO_KEEP", 1)
+    booster, search = make_booster(name, Costs(2, 1), 40), a_stage()
+    state = BoostingState.start(search.labels)
+    every = np.arange(len(search.samples.bins))
+    for _ in range(40):
+        now = booster.begin_round(state)
+        errors = search._errors(booster.sieve(0.0, 0.0, now).lines[0], now, every)
+        assert (
+            search._least_errors(now, booster).tolist()
+            == np.sort(np.argsort(errors, kind="stable")[:N_EXACT]).tolist()
+        )
+        add_a_round(state, search, booster)
+
+
+def test_few_features_are_measured_exactly(monkeypatch):
+    """Bounds hold off nearly all features, though most weights are left as they were in earlier rounds."""
+    monkeypatch.setattr(histograms, "MIN_SAMPLES_TO_KEEP", 1)
+    measured, changed = [], []
+    exactly, add = StumpSearch._errors, histogram.add_changes
+    monkeypatch.setattr(StumpSearch, "_errors", lambda *some: measured.append(len(some[3])) or exactly(*some))
+    monkeypatch.setattr(histogram, "add_changes", lambda *some: changed.append(len(some[1])) or add(*some))
+    search, booster = a_stage(), ADABOOST
+    state = BoostingState.start(search.labels)
+    for _ in range(20):
+        add_a_round(state, search, booster)
+    n_features, n_samples = search.samples.bins.shape
+    assert sum(measured) < 20 * n_features / 5
+    assert np.mean(changed) < n_samples / 2
 
 
 @pytest.mark.parametrize("name", booster_names())

@@ -49,7 +49,7 @@ class ConfidenceBooster(Booster):
         The first is the loss itself where `impurity` is `gini`.
         """
         if self.splits_by_gini:
-            return Sieve(np.ones((1, 2)), by_impurity=True)
+            return Sieve(np.ones((1, 2)), by_impurity=True, is_loss=True)
         return Sieve(1 / np.maximum([[now.positive_mass, now.negative_mass]], LEAST_MASS), by_impurity=True)
 
     def choose(self, errors_p: Floats, errors_n: Floats, now: Round) -> int:

@@ -28,12 +28,12 @@ class Sieve:
     lines : ndarray of shape (n_lines, 2), dtype float64
         Coefficients, >= 0: one, or with bounds four, which take a tenth more than AdaBoost's one.
     upper : callable or None
-        Takes the values of the lines, shape (n_lines, n_features), and returns what each feature's least loss
-        cannot lie above, shape (n_features,).
+        Takes what the values of the lines, shape (n_lines, n_features), are at most, and returns what each feature's
+        least loss cannot lie above, shape (n_features,).
     lower : callable or None
-        Takes these values and a bar, and returns what each feature's least loss cannot fall below: the nearer
-        to the bar, the more closely. Without the two, the value of the first line is a guide only: the loss is computed
-        for the features where it is least.
+        Takes what these values are at least, and a bar, and returns what each feature's least loss cannot fall below:
+        the nearer to the bar, the more closely. Without the two, the value of the first line is a guide only: the
+        loss is computed for the features where it is least.
     by_impurity : bool
         Be guided by the Gini impurity of positives weighing a times, negatives b times as much, instead of
         by the line's value.
@@ -48,6 +48,7 @@ class Sieve:
     upper: Callable[[Floats], Floats] | None = None
     lower: Callable[[Floats, float], Floats] | None = None
     by_impurity: bool = False
+    is_loss: bool = False
 
     def __post_init__(self) -> None:
         n_lines = 1 if self.lower is None or self.upper is None else 4
@@ -56,9 +57,6 @@ class Sieve:
                 f"the lines of this sieve must be of shape ({n_lines}, 2), not {self.lines.shape}"
             )
 
-
-WHOLE = 0xFFFFFFFF
-"""What the weights of either class are scaled to sum to, at most, where a search adds up whole numbers."""
 
 LINE_STEPS = np.array([0.0, 0.7, 1.0, 1.6])
 """Steps whose slopes are taken as lines, as multiples of a guess at the winner's."""
@@ -118,7 +116,7 @@ def least_loss_sieve(guess: float, costs: Costs, now: Round) -> Sieve:
 
     def upper(values: Floats) -> Floats:
         wanted, at_zero = _losses_at(slopes[1:], factors, now)
-        highest = (values[1:] + rounding(now)) * wanted.sum(axis=1, keepdims=True) + at_zero[:, None]
+        highest = values[1:] * wanted.sum(axis=1, keepdims=True) + at_zero[:, None]
         least: Floats = np.minimum(highest.min(axis=0), 1.0)
         return least
 
@@ -167,7 +165,7 @@ def greatest_step_sieve(guess: float, costs: Costs, now: Round) -> Sieve:
         return bound
 
     def upper(values: Floats) -> Floats:
-        highest = (values + rounding(now)) * scales[:, None]
+        highest = values * scales[:, None]
         n_passed = np.count_nonzero(highest < passed_below[:, None], axis=0)
         steps: Floats = -guess * np.append(0.0, LINE_STEPS)[n_passed]
         return steps
@@ -186,19 +184,6 @@ def _slopes_and_thresholds(steps: Floats, factors: Floats, now: Round) -> tuple[
     exponents = np.outer(steps, factors)
     thresholds = (factors * np.exp(-exponents)) @ [now.positive_mass, now.negative_mass]
     return 2 * factors * np.cosh(exponents), thresholds
-
-
-def rounding(now: Round) -> float:
-    """Return how much too low a search may find the values of lines: weights are rounded down to 32 bits.
-
-    Examples
-    --------
-    >>> from vjcascade.boosters.state import BoostingState
-    >>> now = Round.of_weights(np.array([0.5, 0.5]), BoostingState.start(np.array([1, -1], np.int8)))
-    >>> rounding(now) < 1e-9
-    True
-    """
-    return len(now.positive_part) * max(now.positive_mass, now.negative_mass) / WHOLE
 
 
 def _unit(lines: Floats) -> Floats:

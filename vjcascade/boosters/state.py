@@ -108,6 +108,8 @@ class Round:
         The run so far.
     positive_mass, negative_mass : float
         Sums of the two parts: the largest class-wise errors possible.
+    is_part : bool
+        Whether it is a node's: samples that do not reach the node weigh nothing.
     """
 
     positive_part: Floats
@@ -115,6 +117,7 @@ class Round:
     state: BoostingState
     positive_mass: float
     negative_mass: float
+    is_part: bool = False
 
     @classmethod
     def of_parts(cls, positive_part: Floats, negative_part: Floats, state: BoostingState) -> Self:
@@ -169,7 +172,8 @@ class Round:
 
     def within(self, mask: NDArray[np.bool_]) -> Round:
         """Return the round as a node of a tree sees it: samples outside `mask` weigh nothing."""
-        return Round.of_parts(self.positive_part * mask, self.negative_part * mask, self.state)
+        inside = Round.of_parts(self.positive_part * mask, self.negative_part * mask, self.state)
+        return replace(inside, is_part=True)
 
     def scaled(self, factor_p: float, factor_n: float) -> Round:
         """Return the round with its two parts multiplied."""

@@ -1,10 +1,8 @@
-"""The search for the best stump: histograms of sample weight over bins.
+"""The exact search for the best stump of a few features: weights added up over bins, in float64.
 
 For each feature and each cut between bins, the positives below the cut weigh P and the negatives N. A stump that calls
 the upper side positive has the errors (P, all negatives - N); turned around, (all positives - P, N).
 """
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +19,17 @@ def least_on_line(
     mass_n: float,
     errors: NDArray[np.float64],  # OUT (n_features,)
 ) -> None:
-    """Write each feature's least weighted error over all cuts between bins and both polarities."""
+    """Write each feature's least weighted error over all cuts between bins and both polarities.
+
+    A cut has bins on both sides: the two constant weak classifiers are no feature's.
+    """
     n_features = len(bins)
     histograms = np.empty((4, N_BINS))
     for first in range(0, n_features, 4):
         _add_up(bins, first, signed_weights, histograms)
         for lane in range(min(4, n_features - first)):
-            below, low, high = 0.0, 0.0, 0.0
-            for b in range(N_BINS):
+            below, low, high = 0.0, np.inf, -np.inf
+            for b in range(N_BINS - 1):
                 below += histograms[lane, b]
                 low = min(low, below)
                 high = max(high, below)
@@ -36,100 +37,32 @@ def least_on_line(
 
 
 @kernel
-def least_on_lines(
-    bins: NDArray[np.uint8],  # IN (n_features, n_samples)
-    packed_weights: NDArray[np.uint64],  # IN (n_samples,), see `_unpack`
-    lines: NDArray[np.float64],  # IN (N_LINES, 2)
-    least: NDArray[np.float64],  # OUT (N_LINES, n_features)
-) -> None:
-    """Write for each line (a, b) and feature the least a * errors_p + b * errors_n."""
-    n_features = len(bins)
-    histograms = np.empty((4, N_BINS), np.uint64)
-    below_p, below_n = np.empty(N_BINS), np.empty(N_BINS)
-    for first in range(0, n_features, 4):
-        _add_up(bins, first, packed_weights, histograms)
-        for lane in range(min(4, n_features - first)):
-            _unpack(histograms[lane], below_p, below_n)
-            _least_on_four_lines(below_p, below_n, lines, least[:, first + lane])
-
-
-@kernel
 def least_gini(
     bins: NDArray[np.uint8],  # IN (n_features, n_samples)
-    packed_weights: NDArray[np.uint64],  # IN (n_samples,), see `_unpack`
+    positive_part: NDArray[np.float64],  # IN (n_samples,)
+    negative_part: NDArray[np.float64],  # IN (n_samples,)
     losses: NDArray[np.float64],  # OUT (n_features,)
 ) -> None:
     """Write the least sum of both sides' 2 P N / (P + N) over all cuts between bins."""
-    n_features = len(bins)
-    histograms = np.empty((4, N_BINS), np.uint64)
-    below_p, below_n, sums = np.empty(N_BINS), np.empty(N_BINS), np.empty(N_BINS)
-    for first in range(0, n_features, 4):
-        _add_up(bins, first, packed_weights, histograms)
-        for lane in range(min(4, n_features - first)):
-            _unpack(histograms[lane], below_p, below_n)
-            mass_p, mass_n = below_p[N_BINS - 1], below_n[N_BINS - 1]
-            for b in range(N_BINS):
-                left_p, left_n = below_p[b], below_n[b]
-                right_p, right_n = mass_p - left_p, mass_n - left_n
-                left = left_p * left_n / (left_p + left_n + 1e-300)  # an empty side has none
-                sums[b] = 2 * (left + right_p * right_n / (right_p + right_n + 1e-300))
-            least = np.inf
-            for b in range(N_BINS):
-                least = min(least, sums[b])
-            losses[first + lane] = least
-
-
-@kernel
-def _unpack(
-    histogram: NDArray[np.uint64],  # IN (N_BINS,)
-    below_p: NDArray[np.float64],  # OUT (N_BINS,)
-    below_n: NDArray[np.float64],  # OUT (N_BINS,)
-) -> None:
-    """Write the weights up to each bin, of positives from the upper halves and of negatives from the lower ones.
-
-    Packed into halves of one whole number, two weights take one addition; each half sums to less than 2 ** 32.
-    """
-    half, lower, below = np.uint64(32), np.uint64(0xFFFFFFFF), np.uint64(0)
-    for b in range(N_BINS):
-        below += histogram[b]
-        below_p[b], below_n[b] = below >> half, below & lower
-
-
-@kernel
-def _least_on_four_lines(
-    below_p: NDArray[np.float64],  # IN (N_BINS,)
-    below_n: NDArray[np.float64],  # IN (N_BINS,)
-    lines: NDArray[np.float64],  # IN (N_LINES, 2)
-    least: NDArray[np.float64],  # OUT (N_LINES,)
-) -> None:
-    """Write the least a * errors_p + b * errors_n of each line: four chains at a time, for `min` is slow to answer."""
-    a0, a1, a2, a3 = lines[0, 0], lines[1, 0], lines[2, 0], lines[3, 0]
-    b0, b1, b2, b3 = lines[0, 1], lines[1, 1], lines[2, 1], lines[3, 1]
-    low0, low1, low2, low3 = 0.0, 0.0, 0.0, 0.0
-    high0, high1, high2, high3 = 0.0, 0.0, 0.0, 0.0
-    for b in range(N_BINS):
-        p, n = below_p[b], below_n[b]
-        rest0, rest1, rest2, rest3 = a0 * p - b0 * n, a1 * p - b1 * n, a2 * p - b2 * n, a3 * p - b3 * n
-        low0, low1, low2, low3 = min(low0, rest0), min(low1, rest1), min(low2, rest2), min(low3, rest3)
-        high0, high1, high2, high3 = (
-            max(high0, rest0),
-            max(high1, rest1),
-            max(high2, rest2),
-            max(high3, rest3),
-        )
-    mass_p, mass_n = below_p[N_BINS - 1], below_n[N_BINS - 1]
-    least[0] = min(b0 * mass_n + low0, a0 * mass_p - high0)
-    least[1] = min(b1 * mass_n + low1, a1 * mass_p - high1)
-    least[2] = min(b2 * mass_n + low2, a2 * mass_p - high2)
-    least[3] = min(b3 * mass_n + low3, a3 * mass_p - high3)
+    below = np.empty((2, N_BINS + 1))
+    for f in range(len(bins)):
+        weights_below(bins[f], positive_part, negative_part, below)
+        mass_p, mass_n = below[0, N_BINS], below[1, N_BINS]
+        least = np.inf
+        for cut in range(1, N_BINS):
+            left_p, left_n = below[0, cut], below[1, cut]
+            right_p, right_n = mass_p - left_p, mass_n - left_n
+            left = left_p * left_n / (left_p + left_n + 1e-300)  # an empty side has none
+            least = min(least, 2 * (left + right_p * right_n / (right_p + right_n + 1e-300)))
+        losses[f] = least
 
 
 @kernel
 def _add_up(
     bins: NDArray[np.uint8],  # IN (n_features, n_samples)
     first: int,
-    weights: NDArray[Any],  # IN (n_samples,)
-    histograms: NDArray[Any],  # OUT (4, N_BINS), of the weights' dtype
+    weights: NDArray[np.float64],  # IN (n_samples,)
+    histograms: NDArray[np.float64],  # OUT (4, N_BINS)
 ) -> None:
     """Write the weight in each bin of four features.
 

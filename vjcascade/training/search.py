@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.boosters import Booster, Round
-from vjcascade.boosters.sieve import WHOLE
+from vjcascade.boosters.sieve import Sieve
 from vjcascade.boosters.state import Floats
 from vjcascade.kernels.haar import N_BINS
-from vjcascade.kernels.stump import hull_of_cuts, least_gini, least_on_line, least_on_lines, weights_below
+from vjcascade.kernels.stump import hull_of_cuts, least_gini, least_on_line, weights_below
 from vjcascade.parallel import blocks, run_all
+from vjcascade.training.histograms import Histograms
 from vjcascade.training.samples import Samples
 
 N_EXACT = 8
@@ -25,8 +27,8 @@ N_GUIDED = 512
 N_LIKELY = 128
 """Features whose losses set the bar that bounds are held against: so many by either of two signs."""
 
-BATCH, MAX_BOUNDED = 512, 4096
-"""Features that are not held off: their losses are computed in batches, and so many at most."""
+BATCH = 512
+"""Features that are not held off: their losses are computed in batches, lest the first of them hold off the rest."""
 
 SLACK = 1e-9
 """Bounds of losses may be so much off by rounding."""
@@ -34,7 +36,8 @@ SLACK = 1e-9
 N_FIRST_LOOK = 64
 """Features, evenly spaced in the pool, that each round's guess at the winner looks at, beside the last best."""
 
-FEATURES_PER_TASK = 4096
+MEASURED_PER_TASK = 32
+"""Features whose exact values one task computes."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +66,10 @@ class Stump:
 class StumpSearch:
     """The search for the best stumps over all features of some samples.
 
-    For boosters that choose by weighted error, one pass over the bins finds the `N_EXACT` best features. For those
-    with a concave loss, the pass evaluates the lines of the booster's `Sieve`; then the loss itself is computed, over
-    bins, for the features that these leave.
+    One pass over the pool finds bounds of every feature's value, from `Histograms` that are nearly up to date: of
+    the weighted error for boosters that choose by it, of what the booster's `Sieve` asks for with the others. The
+    few features that these bounds do not hold off are then measured exactly, over bins, and the `N_EXACT` best of
+    them on their real values. What is found is what a full scan would find.
 
     Parameters
     ----------
@@ -79,6 +83,7 @@ class StumpSearch:
         self.samples = samples
         self.labels = samples.labels
         self._n_threads = n_threads
+        self._histograms = Histograms(samples.bins, n_threads)
         n_features = len(samples.bins)
         evenly = np.linspace(0, n_features - 1, min(n_features, N_FIRST_LOOK)).astype(np.intp)
         self._first_look = np.unique(evenly)
@@ -106,79 +111,109 @@ class StumpSearch:
 
     def _least_errors(self, now: Round, booster: Booster) -> NDArray[np.intp]:
         """Return the features of least weighted error."""
-        (line,) = booster.sieve(0.0, 0.0, now).lines
-        return _least(self._on_line(line, now), N_EXACT)
+        return self._guided(booster.sieve(0.0, 0.0, now), now, N_EXACT)
 
     def _least_losses(self, now: Round, booster: Booster) -> NDArray[np.intp]:
         """Return the features of least loss, as far as the booster's sieve can tell."""
         losses, errors_p, errors_n = self._binned_losses(self._probes, now, booster)
         best = int(np.argmin(losses))
         sieve = booster.sieve(errors_p[best], errors_n[best], now)
+        if sieve.is_loss:
+            return self._guided(sieve, now, N_EXACT)
         if sieve.upper is None or sieve.lower is None:
-            guide = self._gini if sieve.by_impurity else self._on_line
-            among = _least(guide(sieve.lines[0], now), N_GUIDED)
+            among = self._guided(sieve, now, N_GUIDED)
             losses, _, _ = self._binned_losses(among, now, booster)
         else:
-            among, losses = self._not_held_off(
-                sieve.upper, sieve.lower, self._on_lines(sieve.lines, now), now, booster
-            )
+            among, losses = self._not_held_off(sieve.upper, sieve.lower, sieve.lines, now, booster)
         self._probes = np.union1d(self._first_look, among[_least(losses, N_FIRST_LOOK)])
         return among[_least(losses, N_EXACT)]
+
+    def _guided(self, sieve: Sieve, now: Round, n: int) -> NDArray[np.intp]:
+        """Return the `n` features that are best by a sieve's one line, or by the impurity with its factors."""
+        line = sieve.lines[0]
+        if sieve.by_impurity:
+            bounds = self._histograms.gini(line, now).lowest
+        else:
+            bounds = self._histograms.on_lines(line[None], now).lowest[0]
+        exactly = partial(self._ginis if sieve.by_impurity else self._errors, line, now)
+        likely = _least(bounds, max(n, N_LIKELY))
+        among, values = self._settled(bounds, likely, exactly(likely), n, exactly)
+        if not now.is_part:
+            self._histograms.balance(len(among) - len(likely))
+        return among[_least(values, n)]
 
     def _not_held_off(
         self,
         upper: Callable[[Floats], Floats],
         lower: Callable[[Floats, float], Floats],
-        values: Floats,
+        lines: Floats,
         now: Round,
         booster: Booster,
     ) -> tuple[NDArray[np.intp], Floats]:
-        """Return features, and their losses, among which the best are, unless more than `MAX_BOUNDED` wait."""
-        likely = np.union1d(_least(upper(values), N_LIKELY), _least(values.sum(axis=0), N_LIKELY))
-        among, losses = likely, self._binned_losses(likely, now, booster)[0]
-        bounds = lower(values, _nth_least(losses, N_EXACT)) - SLACK
-        bounds[likely] = np.inf
-        waiting = np.argsort(bounds, kind="stable")[:MAX_BOUNDED]
-        while len(waiting) and bounds[waiting[0]] <= (bar := _nth_least(losses, N_EXACT)):
+        """Return features, and their losses, among which the best are."""
+        measured = self._histograms.on_lines(lines, now)
+        best_upper = _least(upper(measured.highest), N_LIKELY)
+        likely = np.union1d(best_upper, _least(measured.lowest.sum(axis=0), N_LIKELY))
+        losses, _, _ = self._binned_losses(likely, now, booster)
+        bounds = lower(measured.lowest, _nth_least(losses, N_EXACT)) - SLACK
+        among, losses = self._settled(
+            bounds, likely, losses, N_EXACT, lambda some: self._binned_losses(some, now, booster)[0]
+        )
+        if not now.is_part:
+            self._histograms.balance(len(among) - len(likely))
+        return among, losses
+
+    def _settled(
+        self,
+        bounds: Floats,
+        among: NDArray[np.intp],
+        values: Floats,
+        n: int,
+        exactly: Callable[[NDArray[np.intp]], Floats],
+    ) -> tuple[NDArray[np.intp], Floats]:
+        """Return features, rising, and their exact values: those given, and all that bounds do not hold off.
+
+        The `n` least of all are among them.
+        """
+        held_off = bounds > _nth_least(values, n)
+        held_off[among] = True
+        waiting = np.flatnonzero(~held_off)
+        waiting = waiting[np.argsort(bounds[waiting], kind="stable")]
+        while len(waiting) and bounds[waiting[0]] <= (bar := _nth_least(values, n)):
             batch = waiting[:BATCH][bounds[waiting[:BATCH]] <= bar]
             waiting = waiting[len(batch) :]
-            among = np.append(among, batch)
-            losses = np.append(losses, self._binned_losses(batch, now, booster)[0])
+            among, values = np.append(among, batch), np.append(values, exactly(batch))
         order = np.argsort(among)
-        return among[order], losses[order]
+        return among[order], values[order]
 
-    def _on_line(self, line: Floats, now: Round) -> Floats:
+    def _errors(self, line: Floats, now: Round, features: NDArray[np.intp]) -> Floats:
+        """Return the least values of a line, over bins."""
         weighted_p, weighted_n = line[0] * now.positive_part, line[1] * now.negative_part
         signed, mass_p, mass_n = weighted_p - weighted_n, float(weighted_p.sum()), float(weighted_n.sum())
-        errors = np.empty(len(self.samples.bins))
-        self._pass(lambda bins, part: least_on_line(bins, signed, mass_p, mass_n, errors[part]))
+        errors = np.empty(len(features))
+        self._measure(features, lambda bins, part: least_on_line(bins, signed, mass_p, mass_n, errors[part]))
         return errors
 
-    def _gini(self, factors: Floats, now: Round) -> Floats:
-        packed, _ = _packed(factors[0] * now.positive_part, factors[1] * now.negative_part)
-        losses = np.empty(len(self.samples.bins))
-        self._pass(lambda bins, part: least_gini(bins, packed, losses[part]))
+    def _ginis(self, factors: Floats, now: Round, features: NDArray[np.intp]) -> Floats:
+        """Return the least Gini impurities, over bins."""
+        parts = factors[0] * now.positive_part, factors[1] * now.negative_part
+        losses = np.empty(len(features))
+        self._measure(features, lambda bins, part: least_gini(bins, *parts, losses[part]))
         return losses
 
-    def _on_lines(self, lines: Floats, now: Round) -> Floats:
-        """Return the least values of each line, shape (n_lines, n_features), at most so much too low as rounding is."""
-        packed, unit = _packed(now.positive_part, now.negative_part)
-        values = np.empty((len(lines), len(self.samples.bins)))
-        self._pass(lambda bins, part: least_on_lines(bins, packed, lines, values[:, part]))
-        values *= unit
-        return values
-
-    def _pass(self, measure: Callable[[NDArray[np.uint8], slice], None]) -> None:
-        """Call a kernel for every part of the pool: with the bins of its features, and where these are."""
+    def _measure(
+        self, features: NDArray[np.intp], measure: Callable[[NDArray[np.uint8], slice], None]
+    ) -> None:
+        """Call a kernel for every part of some features: with their bins, and where these are."""
         bins = self.samples.bins
-        parts = blocks(len(bins), FEATURES_PER_TASK)
-        run_all(lambda part: measure(bins[part], part), parts, self._n_threads)
+        parts = blocks(len(features), MEASURED_PER_TASK)
+        run_all(lambda part: measure(bins[features[part]], part), parts, self._n_threads)
 
     def _binned_losses(
         self, features: NDArray[np.intp], now: Round, booster: Booster
     ) -> tuple[Floats, Floats, Floats]:
         """Return each feature's least loss over its bins, and the class-wise errors there."""
-        points = [_hull(_weights_below(self.samples.bins[feature], now))[1] for feature in features]
+        points = [self._points(feature, now) for feature in features]
         counts = np.array([errors.shape[1] for errors in points])
         errors_p, errors_n = np.concatenate(points, axis=1)
         losses = booster.loss(errors_p, errors_n, now)
@@ -188,6 +223,12 @@ class StumpSearch:
         hits = np.flatnonzero(losses == least[owner])
         first = hits[np.searchsorted(owner[hits], np.arange(len(features)))]
         return least, errors_p[first], errors_n[first]
+
+    def _points(self, feature: np.intp, now: Round) -> Floats:
+        """Return the class-wise errors of a feature's cuts between bins that may be best, shape (2, n), n >= 1."""
+        cuts, errors = _hull(_weights_below(self.samples.bins[feature], now))
+        inside = (cuts // 2 > 0) & (cuts // 2 < N_BINS)
+        return errors[:, inside] if inside.any() else np.array([[now.positive_mass], [now.negative_mass]])
 
     def _best_stump(
         self, feature: int, values: NDArray[np.floating], now: Round, booster: Booster
@@ -215,15 +256,6 @@ class StumpSearch:
         called = np.where(values < threshold, *sides)
         error_p = float(now.positive_part[called < 0].sum())
         yield Stump(feature, threshold, sides, error_p, float(now.negative_part[called > 0].sum()))
-
-
-def _packed(
-    positive_part: NDArray[np.float64], negative_part: NDArray[np.float64]
-) -> tuple[NDArray[np.uint64], float]:
-    """Return both parts as whole numbers in the halves of one, and what their unit is."""
-    unit = max(positive_part.sum(), negative_part.sum()) / WHOLE
-    upper, lower = ((part / unit).astype(np.uint64) for part in (positive_part, negative_part))
-    return upper << np.uint64(32) | lower, float(unit)
 
 
 def _weights_below(row: NDArray[np.uint8], now: Round) -> NDArray[np.float64]:

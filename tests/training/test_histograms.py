@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from vjcascade.boosters import BoostingState, Round
+from vjcascade.kernels import histogram
+from vjcascade.kernels.stump import least_gini, least_on_line
+from vjcascade.training import histograms as module
+from vjcascade.training.histograms import Histograms
+
+N_POSITIVES, N_SAMPLES = 40, 90
+LINES = np.array([[1.0, 1.0], [0.2, 3.0]])
+
+
+@pytest.fixture(autouse=True)
+def keep_all(monkeypatch):
+    monkeypatch.setattr(module, "MIN_SAMPLES_TO_KEEP", 1)
+
+
+@pytest.fixture
+def bins(rng):
+    return rng.integers(0, 256, (37, N_SAMPLES)).astype(np.uint8)
+
+
+def a_round(positive, negative):
+    labels = np.where(np.arange(N_SAMPLES) < N_POSITIVES, 1, -1).astype(np.int8)
+    return Round.of_parts(positive, negative, BoostingState.start(labels))
+
+
+def round_of(weights):
+    positive = np.arange(N_SAMPLES) < N_POSITIVES
+    return a_round(weights * positive, weights * ~positive)
+
+
+def exact_lines(bins, now):
+    values = np.empty((len(LINES), len(bins)))
+    for (a, b), row in zip(LINES, values, strict=True):
+        signed = a * now.positive_part - b * now.negative_part
+        least_on_line(bins, signed, a * now.positive_mass, b * now.negative_mass, row)
+    return values
+
+
+def exact_gini(bins, now, factors):
+    losses = np.empty(len(bins))
+    least_gini(bins, factors[0] * now.positive_part, factors[1] * now.negative_part, losses)
+    return losses
+
+
+def weights_of_a_run(rng, n_rounds, scale):
+    """Yield weights that change as in boosting: by one factor, and where a weak classifier errs by another."""
+    weights = np.full(N_SAMPLES, 1 / N_SAMPLES)
+    for _ in range(n_rounds):
+        yield weights
+        weights = weights * np.where(rng.random(N_SAMPLES) < 0.3, scale * rng.uniform(1, 2), 1.0)
+        weights = weights / weights.sum()
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0, 1e3, 1e9])
+def test_bounds_hold_in_every_round(rng, bins, scale):
+    """Also where weights soar, so that bits have to go, or everything has to be added up anew."""
+    one, other = Histograms(bins), Histograms(bins)
+    factors = np.array([0.5, 2.0])
+    for weights in weights_of_a_run(rng, 60, scale):
+        now = round_of(weights)
+        lines, exact = one.on_lines(LINES, now), exact_lines(bins, now)
+        assert (lines.lowest <= exact).all()
+        assert (exact <= lines.highest).all()
+        gini, exact = other.gini(factors, now), exact_gini(bins, now, factors)
+        assert (gini.lowest <= exact).all()
+        assert (exact <= gini.highest).all()
+
+
+def test_bounds_are_as_close_as_is_tolerated(rng, bins):
+    measured = Histograms(bins)
+    for weights in weights_of_a_run(rng, 30, 2.0):
+        lines = measured.on_lines(LINES[:1], round_of(weights))
+        assert (lines.highest - lines.lowest).max() <= 2.1 * module.FIRST_TOLERANCE
+
+
+def test_both_parts_in_every_sample(rng, bins):
+    measured = Histograms(bins)
+    for _ in range(5):
+        now = a_round(rng.random(N_SAMPLES), rng.random(N_SAMPLES) ** 4)
+        gini, exact = measured.gini(np.ones(2), now), exact_gini(bins, now, np.ones(2))
+        assert (gini.lowest <= exact).all()
+        assert (exact <= gini.highest).all()
+
+
+def test_only_what_changed_by_another_factor_is_added_up(rng, bins, monkeypatch):
+    seen = []
+    add = histogram.add_changes
+    monkeypatch.setattr(histogram, "add_changes", lambda *some: seen.append(some[1].tolist()) or add(*some))
+    monkeypatch.setattr(module, "FIRST_TOLERANCE", 1e-5)
+    measured = Histograms(bins)
+    weights = rng.uniform(0.5, 1, N_SAMPLES)
+    measured.on_lines(LINES, round_of(weights))
+    changed = [3, 20, 55]
+    weights[changed] *= 4
+    weights[:N_POSITIVES] *= 0.1
+    measured.on_lines(LINES, round_of(weights))
+    assert seen[0] == list(range(N_SAMPLES))
+    assert seen[1] == changed
+
+
+def test_a_part_of_the_samples_leaves_what_is_kept(rng, bins):
+    """A tree's node has its own weights; the next round's are near the whole round's."""
+    measured = Histograms(bins)
+    now = round_of(rng.random(N_SAMPLES))
+    measured.on_lines(LINES, now)
+    kept, histograms = measured._kept, measured._histograms.copy()
+    inside = now.within(rng.random(N_SAMPLES) < 0.5)
+    lines, exact = measured.on_lines(LINES, inside), exact_lines(bins, inside)
+    assert (lines.lowest <= exact).all()
+    assert (exact <= lines.highest).all()
+    assert measured._kept is kept
+    assert np.array_equal(measured._histograms, histograms)
+
+
+def test_a_class_without_weight(rng, bins):
+    measured = Histograms(bins)
+    for positive in (rng.random(N_SAMPLES), np.zeros(N_SAMPLES), rng.random(N_SAMPLES)):
+        now = a_round(positive, rng.random(N_SAMPLES))
+        lines, exact = measured.on_lines(LINES, now), exact_lines(bins, now)
+        assert (lines.lowest <= exact).all()
+        assert (exact <= lines.highest).all()
+
+
+def test_threads_and_blocks_do_not_matter(rng, bins, monkeypatch):
+    weights = list(weights_of_a_run(rng, 4, 2.0))
+    results = []
+    for per_task, at_once, n_threads in ((4096, 128, 1), (9, 4, 2), (5, 2, 3)):
+        monkeypatch.setattr(module, "FEATURES_PER_TASK", per_task)
+        monkeypatch.setattr(module, "FEATURES_AT_ONCE", at_once)
+        measured = Histograms(bins, n_threads)
+        results.append([measured.on_lines(LINES, round_of(some)).lowest.tobytes() for some in weights])
+    assert results[0] == results[1] == results[2]
+
+
+def test_tolerance_follows_what_bounds_leave_open(bins):
+    measured = Histograms(bins)
+    measured.balance(len(bins))
+    assert measured._tolerance < module.FIRST_TOLERANCE
+    for _ in range(40):
+        measured.balance(0)
+    assert measured._tolerance == module.TOLERANCES[1]
