@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import tarfile
 import tempfile
 from collections.abc import Callable
@@ -13,31 +12,37 @@ from typing import Any
 
 import numpy as np
 import pytest
+from opencv_environment import VARIABLE, absence, opencv_python
+
+from vjcascade.parallel import default_threads
 
 TESTS = Path(__file__).resolve().parent
 PROJECT = TESTS.parent
 SHARED_DATA = PROJECT.parent / "shared" / "data"
 ORACLE_TIMEOUT = 300  # seconds
+MAX_WORKERS = 4  # each compiles most kernels again if the cache is empty
 
-sys.path.insert(0, str(TESTS))  # so that tests say `import naive`
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Give the whole suite, file by file, to a worker on each processor; what is named on the command line to none.
 
-def find_oracle() -> Path | None:
-    """Return the Python of the OpenCV 4.14 environment, or None."""
-    named = os.environ.get("VJCASCADE_ORACLE_PYTHON")
-    if named:
-        return Path(named) if Path(named).exists() else None
-    usual = [PROJECT / ".venv-oracle" / part for part in ("bin/python", "Scripts/python.exe")]
-    return next((python for python in usual if python.exists()), None)
+    `-n` decides otherwise; without pytest-xdist (`-p no:xdist`) there are no workers.
+    """
+    is_whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    is_worker = "PYTEST_XDIST_WORKER" in os.environ  # or each worker would start workers of its own
+    is_free = config.getoption("numprocesses", 0) is None and not config.getoption("usepdb")
+    n_workers = min(default_threads(), MAX_WORKERS)
+    if is_whole and is_free and not is_worker and n_workers > 1:
+        config.option.numprocesses = n_workers
+        config.option.dist = "loadfile"  # fixtures of a module are made once
+        config.option.loadscopereorder = False  # files of few tests take longest: not last
 
 
 def pytest_report_header() -> list[str]:
     """Say in the first lines what the tests can be compared with."""
-    oracle = find_oracle()
-    named = os.environ.get("VJCASCADE_ORACLE_PYTHON")
-    absent = f"VJCASCADE_ORACLE_PYTHON={named} does not exist" if named else "absent"
     return [
-        f"OpenCV 4.14 oracle: {oracle or absent}",
+        f"OpenCV 4.14 oracle: {opencv_python() or f'absent ({absence()})'}",
         f"real pictures: {SHARED_DATA if SHARED_DATA.is_dir() else 'absent'}",
     ]
 
@@ -51,9 +56,9 @@ def rng() -> np.random.Generator:
 @pytest.fixture(scope="session")
 def oracle_python() -> Path:
     """Return the Python of the OpenCV 4.14 environment."""
-    python = find_oracle()
+    python = opencv_python()
     if python is None:
-        pytest.skip("no OpenCV 4.14 environment: set VJCASCADE_ORACLE_PYTHON or make .venv-oracle")
+        pytest.skip(f"no OpenCV 4.14 environment ({absence()}): set {VARIABLE} or make .venv-oracle")
     return python
 
 

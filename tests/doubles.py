@@ -16,9 +16,9 @@ from vjcascade.training.backgrounds import Background, Backgrounds
 from vjcascade.training.checkpoint import Checkpoint
 from vjcascade.training.events import Progress, Rates, StageRecord, ignore
 from vjcascade.training.positives import Positives
-from vjcascade.training.search import Stump
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.sources import SourceReport
+from vjcascade.training.splits import Stump
 from vjcascade.training.trainer import train
 from vjcascade.types import Size
 
@@ -49,8 +49,9 @@ def random_pool(rng, n_weak, n_samples, noise=0.35):
 class Pictures:
     """In the place of `Backgrounds`: grey pictures in memory."""
 
-    def __init__(self, pictures):
+    def __init__(self, pictures, ignored=()):
         self._pictures = list(pictures)
+        self._ignored = dict(ignored)
 
     @property
     def sizes(self):
@@ -61,6 +62,9 @@ class Pictures:
 
     def __getitem__(self, index):
         return self._pictures[index]
+
+    def ignored(self, index):
+        return np.array(self._ignored.get(index, ()), np.int32).reshape(-1, 4)
 
 
 WINDOW = Size(6, 6)

@@ -3,9 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vjcascade.cascade import NODE_DTYPE, Cascade, Stage, checked_window
+from vjcascade.cascade import LBP_NODE_DTYPE, NODE_DTYPE, Cascade, Stage, checked_window
 from vjcascade.errors import ModelError, SettingsError
-from vjcascade.types import FEATURE_DTYPE, Size
+from vjcascade.types import FEATURE_DTYPE, LBP_DTYPE, FeatureType, Size
 
 WINDOW = Size(20, 20)
 EDGE = ([[0, 0, 8, 4], [0, 0, 4, 4], [0, 0, 0, 0]], [-1, 2, 0], False)
@@ -206,3 +206,28 @@ def test_refuses_a_stage_without_weak_classifiers():
 
 def test_is_shown_in_one_line():
     assert repr(cascade()) == "<Cascade: window 20x20, 2 stages, 3 weak classifiers, 2 Haar features>"
+
+
+def lbp_stage(*cells):
+    subsets = np.arange(8 * len(cells), dtype=np.uint32).reshape(-1, 8)
+    leaves = np.tile(np.float32([-1, 1]), (len(cells), 1))
+    some = np.array([(cell,) for cell in cells], LBP_DTYPE)
+    return Stage(some, np.zeros(len(cells), np.float32), leaves, np.float32(0.5), subsets=subsets)
+
+
+def test_stages_over_lbp_features_share_them():
+    first, second = (1, 2, 3, 4), (0, 0, 2, 2)
+    longer = Cascade.empty(WINDOW, FeatureType.LBP).with_stage(lbp_stage(first, second))
+    longer = longer.with_stage(lbp_stage(second))
+    assert longer.feature_type is FeatureType.LBP
+    assert longer.features["cell"].tolist() == [list(first), list(second)]
+    assert longer.nodes.dtype == LBP_NODE_DTYPE
+    assert longer.nodes["feature"].tolist() == [0, 1, 1]
+    assert longer.nodes["subset"][:, 7].tolist() == [7, 15, 7]
+
+
+def test_stages_over_features_of_two_types_do_not_fit():
+    with pytest.raises(ModelError, match="cannot be added to a cascade over HAAR features"):
+        Cascade(WINDOW).with_stage(lbp_stage((0, 0, 2, 2)))
+    with pytest.raises(ModelError, match="cannot be added to a cascade over LBP features"):
+        Cascade.empty(WINDOW, FeatureType.LBP).with_stage(stage(EDGE))

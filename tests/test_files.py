@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vjcascade.files import write_atomic
+from vjcascade.files import remove_leftovers, write_atomic
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="permissions and links of POSIX")
 
@@ -102,3 +102,29 @@ def test_longest_name_works(tmp_path):
     path = tmp_path / ("x" * 251 + ".xml")
     write_atomic(path, b"long")
     assert path.read_bytes() == b"long"
+
+
+def test_what_a_killed_writer_left_can_be_removed(tmp_path, monkeypatch):
+    """And nothing else."""
+    (tmp_path / "model.tmp").touch()
+    (tmp_path / ".vjcascade-run").touch()
+    monkeypatch.setattr(Path, "replace", lambda *_: os.kill)  # killed before the file has its name
+    write_atomic(tmp_path / "model.xml", b"new")
+    assert len(names(tmp_path)) == 3
+    remove_leftovers(tmp_path)
+    assert names(tmp_path) == [".vjcascade-run", "model.tmp"]
+    remove_leftovers(tmp_path / "nowhere")
+
+
+@posix_only
+def test_the_name_lasts_through_a_power_cut(tmp_path, monkeypatch):
+    """The folder is synchronised after the file has its name, the file before."""
+    synchronised, synchronise = [], os.fsync
+
+    def note(file):
+        synchronised.append((stat.S_ISDIR(os.fstat(file).st_mode), (tmp_path / "model.xml").exists()))
+        synchronise(file)
+
+    monkeypatch.setattr(os, "fsync", note)
+    write_atomic(tmp_path / "model.xml", b"new")
+    assert synchronised == [(False, False), (True, True)]

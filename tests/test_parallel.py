@@ -1,14 +1,24 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 
 import numpy as np
 import pytest
 
+from vjcascade import parallel
 from vjcascade.errors import SettingsError
-from vjcascade.parallel import MAX_THREADS, blocks, checked_threads, default_threads, ordered_map, run_all
+from vjcascade.parallel import (
+    MAX_THREADS,
+    blocks,
+    checked_memory,
+    checked_threads,
+    default_threads,
+    ordered_map,
+    run_all,
+)
 
 
 @pytest.mark.parametrize("n_threads", [0, 1, 2, 5])
@@ -115,3 +125,44 @@ def test_numbers_of_threads():
 
 def test_more_threads_than_a_system_starts_are_not_asked_for():
     assert checked_threads(10**30) == MAX_THREADS
+
+
+@pytest.mark.parametrize(
+    ("limit", "n_bytes"),
+    [
+        ("1GiB", 2**30),
+        ("1gib", 2**30),
+        ("1 Gi", 2**30),
+        ("1.5GiB", 3 * 2**29),
+        ("0.5TiB", 2**39),
+        ("800MB", 800_000_000),
+        (" 800 mb ", 800_000_000),
+        ("2g", 2_000_000_000),
+        ("100000KiB", 102_400_000),
+        ("70000000", 70_000_000),
+        ("70000000B", 70_000_000),
+        (70_000_000, 70_000_000),
+    ],
+)
+def test_memory_is_read_with_its_unit(limit, n_bytes):
+    assert checked_memory(limit) == n_bytes
+
+
+@pytest.mark.parametrize(
+    "limit", ["", "GiB", "1 gallon", "-1GiB", "1e9", "1,5GiB", "\u0661GiB", "9" * 400, 1.5, True]
+)
+def test_what_is_no_size_is_refused(limit):
+    with pytest.raises(SettingsError, match=r"is no size; write it as 800MB or 1\.5GiB"):
+        checked_memory(limit)
+
+
+@pytest.mark.parametrize("limit", [0, -5, "63MiB", 10**6])
+def test_too_little_memory_is_refused(limit):
+    with pytest.raises(SettingsError, match="is too small: at least 64MiB are needed"):
+        checked_memory(limit)
+
+
+def test_most_of_the_machine_is_used_where_nothing_is_said(monkeypatch):
+    for physical, limit in ((10.0 * 2**30, 8 * 2**30), (float("inf"), sys.maxsize)):
+        monkeypatch.setattr(parallel, "physical_memory", lambda physical=physical: physical)
+        assert checked_memory(None) == limit

@@ -70,6 +70,10 @@ def test_commands_run(folder):
     assert len((folder / "drive.jsonl").read_text().splitlines()) == 3
     assert {path.name for path in (folder / "drawn").iterdir()} == {"picture.found.png", "drive.found.mp4"}
     assert "opencv-haar-classifier" in (folder / "old.xml").read_text()
+    assert "<svg" in (folder / "report.html").read_text()
+    assert list((folder / "false-alarms").glob("*.png"))
+    longer, model = (Cascade.load(folder / name / "cascade.xml") for name in ("better", "model"))
+    assert longer.stage_thresholds[: model.n_stages].tolist() == model.stage_thresholds.tolist()
 
 
 def test_snippets_run(folder):

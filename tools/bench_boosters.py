@@ -13,15 +13,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-from bench_data import Timed, face_windows, median, parser, photo_windows, timed
+from bench_data import Timed, median, parser, stage_samples, timed
 
 from vjcascade.boosters import Booster, Costs, booster_names, make_booster
-from vjcascade.features import HaarMode, enumerate_features
-from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.training.boosting import WeakClassifier, boost
 from vjcascade.training.samples import HaarSamples
 from vjcascade.training.search import StumpSearch
@@ -72,10 +68,10 @@ class Measurement(NamedTuple):
 def main() -> None:
     arguments = options()
     wanted = cases(arguments.boosters, arguments.ratios)
-    few = prepare(arguments, 1000 * arguments.features_step)
+    few = stage_samples(arguments, 1000 * arguments.features_step)
     for case in wanted:
         measure(case, few, 2, 1)  # kernels are compiled
-    samples = prepare(arguments, arguments.features_step)
+    samples = stage_samples(arguments, arguments.features_step)
     n_features, n_samples = samples.bins.shape
     print(f"{n_features:,} features x {n_samples:,} samples, {arguments.threads} threads\n")
     print("| booster, costs | rounds | processor s | wall s | ratio, processors | ratio, wall |")
@@ -99,23 +95,7 @@ def options() -> argparse.Namespace:
     made.add_argument(
         "--ratios", nargs="+", type=float, default=RATIOS, help="of the costs, the main one first"
     )
-    made.add_argument("--positives", type=Path, help="folder of crops, in place of scikit-image's faces")
-    made.add_argument("--negatives", type=Path, help="folder of photos, in place of scikit-image's")
     return made.parse_args()
-
-
-def prepare(arguments: argparse.Namespace, features_step: int) -> HaarSamples:
-    """Return the samples, half of them positives, with every so manieth feature."""
-    n_positives = arguments.samples // 2
-    windows = np.concatenate(
-        [
-            face_windows(n_positives, arguments.window, arguments.positives),
-            photo_windows(arguments.samples - n_positives, arguments.window, arguments.negatives),
-        ]
-    )
-    pool = enumerate_features(arguments.window, arguments.mode)[::features_step]
-    integrals = WindowIntegrals.of(windows, tilted=arguments.mode is HaarMode.ALL)
-    return HaarSamples(pool, integrals, n_positives, arguments.threads)
 
 
 def cases(names: Sequence[str], ratios: Sequence[float]) -> list[Case]:

@@ -14,9 +14,11 @@ import skimage
 from numpy.typing import NDArray
 
 from vjcascade import Size
-from vjcascade.features import HaarMode
+from vjcascade.features import HaarMode, enumerate_features
+from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.imaging import list_images, read_gray, resize_exact
 from vjcascade.parallel import default_threads
+from vjcascade.training.samples import HaarSamples
 
 Result = TypeVar("Result")
 Pictures = Sequence[NDArray[np.uint8]]
@@ -69,7 +71,23 @@ def parser(description: str | None, rounds: int) -> argparse.ArgumentParser:
     made.add_argument("--mode", type=HaarMode, default=HaarMode.BASIC)
     made.add_argument("--rounds", type=int, default=rounds)
     made.add_argument("--threads", type=int, default=default_threads())
+    made.add_argument("--positives", type=Path, help="folder of crops, in place of scikit-image's faces")
+    made.add_argument("--negatives", type=Path, help="folder of photos, in place of scikit-image's")
     return made
+
+
+def stage_samples(arguments: argparse.Namespace, features_step: int = 1) -> HaarSamples:
+    """Return the samples that options describe, half of them positives, with every so manieth feature."""
+    n_positives = arguments.samples // 2
+    windows = np.concatenate(
+        [
+            face_windows(n_positives, arguments.window, arguments.positives),
+            photo_windows(arguments.samples - n_positives, arguments.window, arguments.negatives),
+        ]
+    )
+    pool = enumerate_features(arguments.window, arguments.mode)[::features_step]
+    integrals = WindowIntegrals.of(windows, tilted=arguments.mode is HaarMode.ALL)
+    return HaarSamples(pool, integrals, n_positives, arguments.threads)
 
 
 def photo_windows(n: int, window: Size, folder: Path | None = None) -> NDArray[np.uint8]:

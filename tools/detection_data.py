@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tarfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import skimage
 from library_process import LibraryError, LibraryProcess
 from numpy.typing import NDArray
+from opencv_environment import VARIABLE, absence, opencv_python
 
 from vjcascade.imaging import list_images, read_image
 
@@ -33,14 +33,11 @@ class Model(NamedTuple):
 
 
 def find_oracle(named: Path | None = None) -> Path:
-    """Return the Python of the OpenCV 4.14 environment: `named`, or where the tests look for it."""
-    chosen = named or os.environ.get("VJCASCADE_ORACLE_PYTHON")
-    usual = [PROJECT / ".venv-oracle" / part for part in ("bin/python", "Scripts/python.exe")]
-    found = next((path for path in ([Path(chosen)] if chosen else usual) if path.exists()), None)
+    """Return the Python of the OpenCV 4.14 environment: `named`, or where the tests look for it; or end the program."""
+    found = opencv_python(named)
     if found is None:
-        where = f"{chosen} does not exist" if chosen else f"no {usual[0].parent.parent}"
         raise SystemExit(
-            f"{where}: name the Python of an environment with OpenCV 4.14 by --oracle or VJCASCADE_ORACLE_PYTHON"
+            f"{absence(named)}: name the Python of an environment with OpenCV 4.14 by --oracle or {VARIABLE}"
         )
     return found
 

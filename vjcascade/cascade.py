@@ -78,10 +78,10 @@ class Stage:
 
     Attributes
     ----------
-    features : ndarray of shape (n_nodes,), dtype `FEATURE_DTYPE`
+    features : ndarray of shape (n_nodes,), dtype `FEATURE_DTYPE` or `LBP_DTYPE`
         The feature of each node, weak classifier after weak classifier.
     thresholds : ndarray of shape (n_nodes,), dtype float32
-        A window goes left if its feature value is below the threshold.
+        A window goes left if its feature value is below the threshold; without meaning for LBP features.
     leaves : ndarray of n_nodes + n_trees items, dtype float32
         Votes; of stumps, shape (n_nodes, 2): the left and the right side.
     threshold : float32
@@ -90,6 +90,8 @@ class Stage:
         Left and right child, as in `NODE_DTYPE`; without it, all are stumps.
     tree_sizes : ndarray of shape (n_trees,), dtype int32, optional
         Nodes of each weak classifier; without it, all are stumps.
+    subsets : ndarray of shape (n_nodes, 8), dtype uint32, optional
+        For LBP features, the codes that go left, as in `LBP_NODE_DTYPE`.
     """
 
     features: NDArray[np.void]
@@ -98,6 +100,7 @@ class Stage:
     threshold: np.float32
     children: NDArray[np.int32] | None = None
     tree_sizes: NDArray[np.int32] | None = None
+    subsets: NDArray[np.uint32] | None = None
 
     @property
     def n_trees(self) -> int:
@@ -176,6 +179,19 @@ class Cascade:
         features = counted(len(self.features), f"{kind} feature")
         return f"<Cascade: window {self.window}, {stages}, {trees}, {features}>"
 
+    @classmethod
+    def empty(cls, window: Size | tuple[int, int], feature_type: FeatureType) -> Self:
+        """Return a cascade without stages, to which stages over features of one type can be added.
+
+        Examples
+        --------
+        >>> Cascade.empty((24, 24), FeatureType.LBP)
+        <Cascade: window 24x24, 0 stages, 0 weak classifiers, 0 LBP features>
+        """
+        if feature_type is FeatureType.LBP:
+            return cls(Size(*window), np.empty(0, LBP_DTYPE), np.empty(0, LBP_NODE_DTYPE))
+        return cls(Size(*window))
+
     @property
     def feature_type(self) -> FeatureType:
         """What the nodes look at."""
@@ -202,11 +218,22 @@ class Cascade:
         return self.stage_thresholds - THRESHOLD_EPSILON
 
     def with_stage(self, stage: Stage) -> Self:
-        """Return this cascade with one stage more; features already used are shared."""
+        """Return this cascade with one stage more; features already used are shared.
+
+        Raises
+        ------
+        ModelError
+            If the stage looks at features of another type.
+        """
+        if stage.features.dtype != self.features.dtype:
+            raise ModelError(f"this stage cannot be added to a cascade over {self.feature_type} features")
         features, indices = _shared_features(self.features, stage.features)
-        nodes = np.zeros(len(indices), NODE_DTYPE)
+        nodes = np.zeros(len(indices), self.nodes.dtype)
         nodes["feature"] = indices
-        nodes["threshold"] = stage.thresholds
+        if self.feature_type is FeatureType.LBP:
+            nodes["subset"] = stage.subsets
+        else:
+            nodes["threshold"] = stage.thresholds
         children = np.array([[0, -1]], np.int32) if stage.children is None else stage.children
         nodes["left"], nodes["right"] = children[:, 0], children[:, 1]
         sizes = np.ones(len(nodes), np.int32) if stage.tree_sizes is None else stage.tree_sizes
@@ -264,7 +291,7 @@ def _shared_features(
             position[key] = len(known) + len(added)
             added.append(feature)
         indices[i] = position[key]
-    return np.concatenate([known, np.array(added, FEATURE_DTYPE)]), indices
+    return np.concatenate([known, np.array(added, known.dtype)]), indices
 
 
 def _check_arrays(cascade: Cascade) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+from contextlib import suppress
 from pathlib import Path
+
+_TEMPORARY = ".vjcascade-{}.tmp"
 
 
 def write_atomic(path: Path, data: bytes) -> None:
@@ -46,7 +49,7 @@ def write_atomic(path: Path, data: bytes) -> None:
 
 
 def _write_and_rename(path: Path, data: bytes) -> None:
-    temporary = path.with_name(f".vjcascade-{secrets.token_hex(8)}.tmp")
+    temporary = path.with_name(_TEMPORARY.format(secrets.token_hex(8)))
     try:
         with temporary.open("xb") as file:
             file.write(data)
@@ -55,6 +58,37 @@ def _write_and_rename(path: Path, data: bytes) -> None:
         if path.exists():
             temporary.chmod(stat.S_IMODE(path.stat().st_mode))
         temporary.replace(path)
+        _sync_folder(path.parent)
     except BaseException:  # an interrupt from the keyboard too
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make new names last through a power cut, where the system can."""
+    with suppress(OSError):  # Windows opens no folders, and some file systems sync none
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what programs that were killed while they wrote have left in a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Where nobody else is writing now; need not be there.
+
+    Examples
+    --------
+    >>> Path(".vjcascade-0123456789abcdef.tmp").touch()
+    >>> remove_leftovers(Path())
+    >>> list(Path().iterdir())
+    []
+    """
+    for path in folder.glob(_TEMPORARY.format("*")):
+        with suppress(OSError):
+            path.unlink()

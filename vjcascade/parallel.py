@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import operator
 import os
+import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
@@ -16,6 +18,15 @@ Result = TypeVar("Result")
 
 MAX_THREADS = 1024
 """No more are used, however many are asked for: systems limit threads, and results do not depend on them."""
+
+USABLE_MEMORY = 0.8
+"""Share of the machine's memory that is used where no limit is given."""
+
+MIN_MEMORY = 64 * 2**20
+"""Bytes; with less nothing can be trained."""
+
+_UNITS = {"": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
+_BINARY_UNITS = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
 def default_threads() -> int:
@@ -67,6 +78,48 @@ def physical_memory() -> float:
         return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, OSError, ValueError):  # not a POSIX system
         return float("inf")
+
+
+def checked_memory(limit: int | str | None) -> int:
+    """Return a limit of memory in bytes: a number, a text such as ``"1GiB"``, or None for most of the machine's.
+
+    Parameters
+    ----------
+    limit : int, str or None
+        Bytes; as text with a unit: kB, MB, GB, TB are powers of 1000, KiB, MiB, GiB, TiB powers of 1024. None is
+        `USABLE_MEMORY` of `physical_memory`.
+
+    Returns
+    -------
+    int
+        Bytes.
+
+    Raises
+    ------
+    SettingsError
+        If it cannot be read, or is less than `MIN_MEMORY`.
+
+    Examples
+    --------
+    >>> checked_memory("1GiB"), checked_memory("800 MB"), checked_memory("1.5gb"), checked_memory(2**30)
+    (1073741824, 800000000, 1500000000, 1073741824)
+    """
+    if limit is None:
+        return int(min(USABLE_MEMORY * physical_memory(), sys.maxsize))
+    n_bytes = _bytes_of(limit)
+    if n_bytes is None:
+        raise SettingsError(f"memory {limit!r} is no size; write it as 800MB or 1.5GiB")
+    if n_bytes < MIN_MEMORY:
+        raise SettingsError(f"memory {limit} is too small: at least {MIN_MEMORY // 2**20}MiB are needed")
+    return n_bytes
+
+
+def _bytes_of(limit: int | str) -> int | None:
+    if not isinstance(limit, str):
+        return limit if type(limit) is int else None
+    found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,9})?)\s*([kmgt]?i?)b?", limit.strip().lower(), re.ASCII)
+    unit = {**_UNITS, **_BINARY_UNITS}.get(found[2]) if found else None
+    return int(float(found[1]) * unit) if found and unit else None
 
 
 def ordered_map(

@@ -22,6 +22,31 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
+def duration(seconds: float) -> str:
+    """Return a duration in words of at most seven characters.
+
+    Examples
+    --------
+    >>> duration(59.6), duration(3599), duration(7260)
+    ('1m 00s', '59m 59s', '2h 01m')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes >= 60:
+        return f"{minutes // 60}h {minutes % 60:02}m"
+    return f"{minutes}m {rest:02}s" if minutes else f"{rest}s"
+
+
+def memory_size(n_bytes: int) -> str:
+    """Return a size of memory in words of at most eight characters.
+
+    Examples
+    --------
+    >>> memory_size(300 * 2**20), memory_size(5 * 2**30 // 2)
+    ('300 MiB', '2.5 GiB')
+    """
+    return f"{n_bytes / 2**30:.1f} GiB" if n_bytes >= 2**30 else f"{n_bytes / 2**20:.0f} MiB"
+
+
 def near_name(name: str, names: Iterable[str]) -> str:
     """Return the one of `names` that was probably meant by `name`, or nothing; case does not count.
 
@@ -48,6 +73,18 @@ def name_hint(name: str, names: Iterable[str]) -> str:
     names = list(names)
     near = near_name(name, names)
     return f"did you mean {near!r}?" if near else f"known are: {', '.join(names)}"
+
+
+def is_address(path: Path) -> bool:
+    """Tell whether a path is an address of the web or of a stream, such as https://host/picture.jpg.
+
+    Examples
+    --------
+    >>> is_address(Path("https://host/picture.jpg")), is_address(Path("C:/picture.jpg"))
+    (True, False)
+    """
+    scheme = path.parts[0] if path.parts else ""
+    return len(scheme) > 2 and scheme.endswith(":") and not path.exists()
 
 
 def near_file(path: Path, kind: Callable[[Path], bool] = Path.exists) -> str:

@@ -26,6 +26,14 @@ def test_output_is_in_the_format_asked_for(model, tmp_path, format_, name):
     assert (gzip.decompress(data) if name.endswith("gz") else data) == dump_cascade(cascade_with(), format_)
 
 
+def test_what_was_written_is_said(model, tmp_path, capsys):
+    convert(model, tmp_path / "out.xml", format="old")
+    cascade = cascade_with()
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == f"written: {tmp_path / 'out.xml'} (old format, window {cascade.window}, 1 stage)\n"
+
+
 def test_there_and_back(model, tmp_path):
     convert(model, tmp_path / "old.xml", format="old")
     convert(tmp_path / "old.xml", tmp_path / "new.xml")

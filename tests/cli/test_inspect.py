@@ -32,6 +32,8 @@ def test_trees(run, rng, tmp_path):
         {"stages": []},
         {"data": "faces"},
         {"settings": 3},
+        {"continued": "faces"},
+        {"continued": {"model": 3, "stages": "two"}},
         {"overall_false_alarm_rate": 0},
         {"overall_hit_rate": "high"},
         {"stage": [1]},

@@ -10,9 +10,10 @@ import pytest
 
 import vjcascade
 from vjcascade.cli import main
+from vjcascade.cli.compiling import cache_folder
 from vjcascade.imaging import write_image
 
-COMMANDS = ("train", "detect", "inspect", "convert", "warmup", "demo")
+COMMANDS = ("train", "detect", "negatives", "inspect", "convert", "warmup", "demo")
 HEAVY = {"numpy", "numba", "cv2", "PIL", "skimage", "scipy"}
 
 
@@ -46,7 +47,7 @@ def test_help_of_a_command_needs_no_compiler_and_no_pictures(command):
 
 
 def test_every_option_is_explained(run):
-    for command in ("train", "detect", "convert", "warmup", "demo"):
+    for command in ("train", "detect", "negatives", "convert", "warmup", "demo"):
         page = run(command, "--help").out
         for entry in page.split("│ --")[1:]:
             text = " ".join(line.strip("│ ")[24:] for line in f"  --{entry}".splitlines())
@@ -181,4 +182,4 @@ def test_a_damaged_compile_cache_is_named(run, monkeypatch):
     ran = run("inspect", "model.xml")
     assert ran.code == 2
     assert "cache of compiled kernels is damaged" in ran.err
-    assert "__pycache__" in ran.err or "numba" in ran.err
+    assert f"delete the files *.nbi in {cache_folder()}" in ran.err

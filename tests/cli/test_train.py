@@ -12,7 +12,9 @@ from easy_pictures import contents, easy_positive, save, soft_noise
 from PIL import Image
 
 from vjcascade import Cascade
+from vjcascade.cli.exit_codes import Terminated
 from vjcascade.cli.train import Settings
+from vjcascade.errors import SettingsError
 from vjcascade.training import TrainingSettings, preset_settings
 from vjcascade.training.events import Ended, StageDone
 
@@ -48,7 +50,7 @@ def test_every_setting_is_an_option(run):
 
 
 def test_the_log_explains_itself(run, easy):
-    ran = train(run, easy, "--window", "24x24", "--stages", "2", "--negatives", "100", "--hit-rate", "0.9")
+    ran = train(run, easy, "--window", "24x24", "--stages", "2", "--negatives", "40", "--hit-rate", "0.9")
     assert (ran.code, ran.err) == (0, "")
     assert "positives: found 60 image files" in ran.out
     assert "negatives: found 20 image files" in ran.out
@@ -57,9 +59,10 @@ def test_the_log_explains_itself(run, easy):
     assert re.match(r" +1 +\d+ +-?[\d.]+ +[\d.]+%\*", lines[header + 1])
     assert sum(line.startswith("stage weak") for line in lines) == 1
     assert max(map(len, lines[header - 10 : header + 2])) <= 120
-    assert "held out" in lines[-3]
-    assert f"vjcascade detect {easy / 'out' / 'cascade.xml'} PICTURE" in lines[-2]
-    assert lines[-1].startswith("training ended with 2 stages")
+    assert "held out" in lines[-4]
+    assert f"vjcascade detect {easy / 'out' / 'cascade.xml'} PICTURE" in lines[-3]
+    assert f"vjcascade report {easy / 'out'}" in lines[-2]
+    assert lines[-1].startswith("training ended ")
     assert Cascade.load(easy / "out" / "cascade.xml").metadata["settings"]["hit_rate"] == 0.9
 
 
@@ -216,6 +219,9 @@ def test_positives_are_used_up(run, tmp_path):
         (("--costs", "4:x"), "costs '4:x' cannot be read; write, for example, 4 "),
         (("--costs", "matrix=0,1;0,1"), "is not reasonable"),
         (("--settings", "none.toml"), "none.toml cannot be read"),
+        (("--memory", "1 gallon"), "memory '1 gallon' is no size; write it as 800MB or 1.5GiB"),
+        (("--memory", "1MB"), "memory 1MB is too small: at least 64MiB are needed"),
+        (("--continue", "none.xml"), "none.xml"),
     ],
 )
 def test_wrong_command_lines_train_nothing(run, easy, options, odd):
@@ -225,6 +231,44 @@ def test_wrong_command_lines_train_nothing(run, easy, options, odd):
     assert ran.out == ""
     assert odd in ran.err
     assert contents(easy) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "odd"),
+    [
+        (("--memory", "64MiB"), "even with all features on disk, but there are 0 MiB"),
+        (("--more-negatives", "none"), "none does not exist"),
+    ],
+)
+def test_what_shows_only_when_pictures_are_read_trains_nothing(run, easy, options, odd):
+    before = contents(easy)
+    ran = train(run, easy, *options)
+    assert ran.code == 2
+    assert odd in ran.err
+    assert contents(easy) == before
+
+
+def test_several_folders_of_negatives(run, easy, monkeypatch):
+    import vjcascade.training
+
+    def note(*sources, more_negatives, continue_from, memory, **options):
+        raise SettingsError(f"{more_negatives} {continue_from} {memory}")
+
+    monkeypatch.setattr(vjcascade.training, "train_from_sources", note)
+    ran = train(
+        run,
+        easy,
+        "--more-negatives",
+        "a",
+        "b",
+        "--continue",
+        "m.xml",
+        "--more-negatives",
+        "c",
+        "--memory",
+        "1GiB",
+    )
+    assert [name in ran.err for name in ("'a'", "'b'", "'c'", "m.xml", str(2**30))] == [True] * 5
 
 
 def test_a_long_dash_is_explained(run):
@@ -259,6 +303,7 @@ def test_names_that_begin_with_a_dash(run, easy, monkeypatch):
     assert Cascade.load("out/cascade.xml").n_stages == 1
 
 
+@pytest.mark.parametrize(("interrupt", "code"), [(KeyboardInterrupt, 130), (Terminated, 143)])
 @pytest.mark.parametrize(
     ("has_model", "n_stages", "sentence"),
     [
@@ -267,7 +312,7 @@ def test_names_that_begin_with_a_dash(run, easy, monkeypatch):
         (True, 1, "go on with --resume"),
     ],
 )
-def test_interrupted(run, easy, monkeypatch, has_model, n_stages, sentence):
+def test_interrupted(run, easy, monkeypatch, has_model, n_stages, sentence, interrupt, code):  # noqa: PLR0917
     import vjcascade.training
 
     def interrupted(positives, negatives, output, *args, listener, **options):
@@ -276,10 +321,10 @@ def test_interrupted(run, easy, monkeypatch, has_model, n_stages, sentence):
             builders.accept_all().save(output / "cascade.xml")
         for stage in range(n_stages):
             listener(StageDone(doubles.stage_record(stage + 1), n_stages=5, seconds=1.0))
-        raise KeyboardInterrupt
+        raise interrupt
 
     monkeypatch.setattr(vjcascade.training, "train_from_sources", interrupted)
     ran = train(run, easy, "--overwrite")
-    assert ran.code == 130
+    assert ran.code == code
     assert "stopped" in ran.err
     assert sentence in ran.err

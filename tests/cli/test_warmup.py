@@ -53,7 +53,12 @@ pictures = [str(path) for path in sorted(folder.glob("*.png"))]
 assert run(["detect", *pictures]) == 0
 assert run(["detect", *pictures, "--min-neighbors", "0"]) == 0
 assert run(["detect", *pictures, "--dense", "--angles", "-20,0", "--group", "nms"]) == 0
-assert run(["detect", *pictures, "--dense", "--memory", "2", "--region", "3,4,50,51"]) == 0
+from vjcascade import Size
+from vjcascade.video import VideoSink
+with VideoSink(folder / "clip.avi", 10, Size(64, 64)) as sink:
+    for _ in range(2):
+        sink.write(read_image(folder / "astronaut.png"))
+assert run(["detect", str(folder / "clip.avi"), "--dense", "--memory", "2", "--region", "3,4,50,51"]) == 0
 after = compiled()
 print("compiled later:", sorted(key for key in after if after[key] - before.get(key, set())))
 """
@@ -121,10 +126,20 @@ def test_what_is_said(run, monkeypatch, tmp_path):
     ran = run("warmup", "--detection-only")
     assert ran.out == f"kernels of detection: 0 compiled, in 0 s\nkept in {tmp_path}\n"
     assert done == ["detect"]
+    assert run("warmup").code == 0
+    assert done == ["detect", "detect", "train"]
+
+
+def test_kernels_that_cannot_be_kept_are_not_compiled(run, monkeypatch):
+    """The build of a container must fail where it would have to compile at every start."""
+    from vjcascade.cli import compiling, warmup
+
+    monkeypatch.setattr(warmup, "detect_a_little", None)
     monkeypatch.setattr(compiling, "cache_folder", lambda: None)
     ran = run("warmup")
-    assert "set NUMBA_CACHE_DIR" in ran.out
-    assert done == ["detect", "detect", "train"]
+    assert (ran.code, ran.out) == (2, "")
+    assert "could not be kept" in ran.err
+    assert "set NUMBA_CACHE_DIR" in ran.err
 
 
 @pytest.mark.parametrize("code", ["", "import scipy.linalg.cython_blas\n"])

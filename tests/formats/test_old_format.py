@@ -2,14 +2,19 @@
 
 import re
 
+import builders
+import naive
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from model_files import lbp_cascade
 from sample_cascades import accept_all, assert_same, cascade_with, random_cascades
 
+from vjcascade.cascade import NODE_DTYPE, Cascade
+from vjcascade.detection import evaluate_windows
 from vjcascade.errors import ModelError
 from vjcascade.formats.cascade_files import dump_cascade, load_cascade, parse_cascade
+from vjcascade.types import Size
 
 OLD = dump_cascade(cascade_with({"note": "kept"}), "old").decode()
 
@@ -107,6 +112,88 @@ def test_odd_files_are_read_as_opencv_converts_them(oracle, tmp_path, text):
     assert oracle("convert_old", source=old, target=new)["done"]
     ours, theirs = load_cascade(old), load_cascade(new)
     assert_same(ours.with_metadata({}), theirs)
+
+
+def chain():
+    """Return a cascade of one tree: three nodes, each but the last the parent of the next."""
+    rng = np.random.default_rng(8)
+    nodes = [(0, 0.01, 1, 0), (1, -0.02, -1, 2), (2, 0.0, -2, -3)]
+    return Cascade(
+        Size(10, 8),
+        builders.random_features(rng, 3, Size(10, 8)),
+        np.array(nodes, NODE_DTYPE),
+        np.array([0, 3], np.int32),
+        np.array([1, -2, 3, -4], np.float32),
+        np.array([0, 1], np.int32),
+        np.zeros(1, np.float32),
+    )
+
+
+def child_first_old():
+    """Return the chain in the old format, its last two nodes in each other's place."""
+    head, root, middle, last = re.split(r"(?=<_>\s*<feature>)", dump_cascade(chain(), "old").decode())
+    last, tail = re.split(r"(?=</_></trees>)", last)
+    root = root.replace("<left_node>1<", "<left_node>2<")
+    middle = middle.replace("<right_node>2<", "<right_node>1<")
+    return f"{head}{root}{last}{middle}{tail}"
+
+
+def child_first_new():
+    """Return the same in the new format."""
+    head, nodes, tail = re.split(r"(?<=<internalNodes>)|(?=</internalNodes>)", dump_cascade(chain()).decode())
+    words = nodes.split()
+    root, middle, last = words[:4], words[4:8], words[8:]
+    root[0], middle[1] = "2", "1"
+    return f"{head}{' '.join([*root, *last, *middle])}{tail}"
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("form", ["old", "new"])
+def test_children_may_come_before_their_parents(form, oracle, rng, tmp_path):
+    text = child_first_new() if form == "new" else child_first_old()
+    assert text != dump_cascade(chain(), form).decode()
+    crops = np.stack([builders.smooth_noise(rng, 8, 10, 2) for _ in range(200)])
+    cascade = read(text)
+    passed, sums = evaluate_windows(cascade, crops)
+    expected = evaluate_windows(chain(), crops)
+    np.testing.assert_array_equal(passed, expected[0])
+    np.testing.assert_array_equal(sums, expected[1])
+    (tmp_path / "model.xml").write_text(text)
+    np.testing.assert_array_equal(
+        passed == 1, oracle("accept_crops", xml=tmp_path / "model.xml", crops=crops)["accepted"]
+    )
+    assert 20 < (passed == 1).sum() < 180
+    assert len(set(sums)) == 4
+
+
+NO_PIXELS = {
+    "first": ("0 0 8 8 -1.", "3 1 0 8 -1."),
+    "second": ("4 0 4 8 2.", "4 0 4 0 2."),
+    "tilted third": ("8 4 1 3 0.5", "8 4 0 3 0.5"),
+}
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("form", ["old", "new"])
+@pytest.mark.parametrize("which", NO_PIXELS)
+def test_rectangles_without_pixels_add_nothing(form, which, oracle, rng, tmp_path):
+    def changed(cascade):
+        text = dump_cascade(cascade, form).decode()
+        assert NO_PIXELS[which][0] in text
+        return text.replace(*NO_PIXELS[which])
+
+    crops = np.stack([builders.smooth_noise(rng, 18, 20, 2) for _ in range(100)])
+    cascade = cascade_with()
+    features = read(changed(cascade)).features[:2]
+    values = [[naive.feature_value(c, f) * naive.normalisation(c) for c in crops] for f in features]
+    cascade.nodes["threshold"] = np.median(values, axis=1)[[0, 1, 0]]  # so that every leaf votes
+    (tmp_path / "model.xml").write_text(changed(cascade))
+    cascade = load_cascade(tmp_path / "model.xml")
+    passed, _ = evaluate_windows(cascade, crops)
+    theirs = oracle("accept_crops", xml=tmp_path / "model.xml", crops=crops)["accepted"]
+    np.testing.assert_array_equal(passed == 1, theirs)
+    assert 20 < theirs.sum() < 90
+    assert_same(read(dump_cascade(cascade).decode()), cascade)
 
 
 def test_small_third_weight_is_not_written():

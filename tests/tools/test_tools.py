@@ -27,7 +27,7 @@ def run(run_program):
 def test_training_benchmark(run):
     out = run("bench_training.py", "--samples", "60", "--window", "8x8", "--rounds", "1", "--threads", "1")
     assert "2,056 features x 60 windows" in out
-    assert "one round:" in out
+    assert "| adaboost: a round, mean of 1 |" in out
 
 
 def test_boosters_benchmark(run, tmp_path, rng):

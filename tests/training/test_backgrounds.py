@@ -108,3 +108,48 @@ def test_photo_that_goes_or_changes_while_training(folder: Path) -> None:
         backgrounds[1]
     with pytest.raises(SourceError, match=r"c\.png can no longer be read"):
         backgrounds[2]
+
+
+def test_boxes_to_ignore(folder: Path) -> None:
+    lines = ["neg/a.png 1 5 6 20 10", "neg/b.png 0", "neg/c.png", "neg/d.png 2 -3 0 9 9 40 40 50 50"]
+    (folder.parent / "info.dat").write_text("\n".join(lines))
+    backgrounds = open_backgrounds(folder.parent / "info.dat", WINDOW)
+    assert backgrounds.names == ("neg/a.png", "neg/b.png", "neg/c.png", "neg/d.png")
+    boxes = [backgrounds.ignored(i).tolist() for i in range(4)]
+    assert boxes == [[[5, 6, 20, 10]], [], [], [[-3, 0, 9, 9], [40, 40, 50, 50]]]
+    assert backgrounds.ignored(1).shape == (0, 4)
+    assert backgrounds.ignored(1).dtype == np.int32
+    assert backgrounds.subset([3, 1]).ignored(0).tolist() == boxes[3]
+
+
+def test_boxes_are_part_of_the_fingerprint(folder: Path) -> None:
+    fingerprints = set()
+    for line in ("", " 0", " 1 5 6 20 10", " 1 5 6 20 11"):
+        (folder.parent / "bg.txt").write_text(f"neg/a.png{line}\nneg/b.png\n")
+        fingerprints.add(open_backgrounds(folder.parent / "bg.txt", WINDOW).fingerprint)
+    assert len(fingerprints) == 3
+    assert open_backgrounds(folder, WINDOW).subset([0, 1]).fingerprint in fingerprints
+
+
+def test_boxes_of_copies_are_joined(folder: Path) -> None:
+    shutil.copy(folder / "a.png", folder / "z.png")
+    lines = ["neg/a.png 1 5 6 20 10", "neg/z.png 2 5 6 20 10 1 1 8 8", "neg/a.png 1 30 30 9 9"]
+    (folder.parent / "info.dat").write_text("\n".join(lines))
+    backgrounds = open_backgrounds(folder.parent / "info.dat", WINDOW)
+    assert backgrounds.ignored(0).tolist() == [[5, 6, 20, 10], [1, 1, 8, 8], [30, 30, 9, 9]]
+    assert [str(item) for item in backgrounds.report.skipped] == [
+        "info.dat:2: neg/z.png: same pixels as neg/a.png",
+        "info.dat:3: neg/a.png: same pixels as neg/a.png",
+    ]
+
+
+def test_photos_with_wrong_boxes_are_skipped(folder: Path) -> None:
+    lines = ["neg/a.png 1 5 6 0 10", "neg/b.png 2 5 6 20 10", "neg/c.png 1 5 6 9 -1", "neg/d.png"]
+    (folder.parent / "info.dat").write_text("\n".join(lines))
+    backgrounds = open_backgrounds(folder.parent / "info.dat", WINDOW)
+    assert backgrounds.names == ("neg/d.png",)
+    assert {str(item) for item in backgrounds.report.skipped} == {
+        "info.dat:1: neg/a.png: box 5 6 0 10 to ignore has no area",
+        "info.dat:2: neg/b.png: the count 2 needs four numbers a box after it, found 4",
+        "info.dat:3: neg/c.png: box 5 6 9 -1 to ignore has no area",
+    }

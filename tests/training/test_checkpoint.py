@@ -1,17 +1,24 @@
 from __future__ import annotations
 
+import errno
+import os
+import stat
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import builders
 import doubles
+import numpy as np
 import pytest
 
 from vjcascade.cascade import Cascade
 from vjcascade.errors import SettingsError
 from vjcascade.features import HaarMode
+from vjcascade.training.carried import Carried
 from vjcascade.training.checkpoint import MODEL_NAME, Checkpoint
 from vjcascade.training.settings import TrainingSettings
-from vjcascade.types import Size
+from vjcascade.types import FeatureType, Size
 
 WINDOW = Size(24, 24)
 SETTINGS = TrainingSettings(n_negatives=50)
@@ -98,6 +105,8 @@ CHANGES = {
     "n_negatives": None,
     "max_samples": 8_000,
     "held_out": 0.125,
+    "features": FeatureType.LBP,
+    "hardest_negatives": True,
     "baseline": False,
     "seed": 12,
 }
@@ -162,6 +171,102 @@ def test_a_run_on_other_pictures_is_refused(tmp_path):
     with pytest.raises(SettingsError, match="as many positives as before, but they are other pictures"):
         Checkpoint.open(tmp_path, doubles.WINDOW, settings, other, resume=True)
     assert (tmp_path / MODEL_NAME).read_bytes() == model
+
+
+@pytest.fixture
+def carried(rng):
+    return Carried(rng.integers(0, 256, (5, 24, 24), np.uint8), rng.integers(0, 256, (3, 24, 24), np.uint8))
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_false_alarms_are_kept_with_their_model(folder, carried):
+    checkpoint = begin(folder, resume=True)
+    for stage in (3, 4):
+        checkpoint.save(builders.accept_all(WINDOW, stage), doubles.stage_record(stage), carried)
+        assert names(folder) == [MODEL_NAME, f"negatives-{stage}.npz"]
+        assert begin(folder, resume=True).carried.digest == carried.digest
+    checkpoint.save(builders.accept_all(WINDOW, 5), doubles.stage_record(5), Carried.none(WINDOW))
+    assert names(folder) == [MODEL_NAME]
+    assert begin(folder, resume=True).carried.is_empty
+
+
+def test_a_model_without_its_false_alarms_cannot_be_resumed(folder, carried):
+    begin(folder, resume=True).save(builders.accept_all(WINDOW, 3), doubles.stage_record(3), carried)
+    (folder / "negatives-3.npz").unlink()
+    with pytest.raises(SettingsError, match=r"negatives-3\.npz is needed to resume, and cannot be read"):
+        begin(folder, resume=True)
+    Carried(carried.training, carried.held_out[:1]).save(folder / "negatives-3.npz")
+    with pytest.raises(SettingsError, match="is not the file of this model"):
+        begin(folder, resume=True)
+
+
+class Death(BaseException):
+    """What a killed process does: nothing more."""
+
+
+@pytest.mark.parametrize("moment", range(4))
+def test_at_every_moment_there_is_a_model_with_its_false_alarms(folder, carried, monkeypatch, moment):
+    """Nothing is replaced in an order that a kill between two steps would show."""
+    checkpoint = begin(folder, resume=True)
+    checkpoint.save(builders.accept_all(WINDOW, 3), doubles.stage_record(3), carried)
+    steps = []
+
+    def dying(step):
+        def call(path, *arguments, **options):
+            steps.append(path)
+            if len(steps) > moment:
+                raise Death
+            return step(path, *arguments, **options)
+
+        return call
+
+    monkeypatch.setattr(Path, "replace", dying(Path.replace))
+    monkeypatch.setattr(Path, "unlink", dying(Path.unlink))
+    other = Carried(carried.training[1:], carried.held_out)
+    with suppress(Death):
+        checkpoint.save(builders.accept_all(WINDOW, 4), doubles.stage_record(4), other)
+    monkeypatch.undo()
+    again = begin(folder, resume=True)
+    assert again.cascade.n_stages == (3 if moment < 2 else 4)
+    assert again.carried.digest == (carried if moment < 2 else other).digest
+
+
+@pytest.mark.parametrize("n_written", [0, 1])
+def test_a_full_disk_is_told_and_loses_one_stage(folder, carried, monkeypatch, n_written):
+    checkpoint = begin(folder, resume=True)
+    checkpoint.save(builders.accept_all(WINDOW, 3), doubles.stage_record(3), carried)
+    before, synchronised, synchronise = (folder / MODEL_NAME).read_bytes(), [], os.fsync
+
+    def full(file):
+        if stat.S_ISREG(os.fstat(file).st_mode):
+            synchronised.append(file)
+            if len(synchronised) > n_written:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        synchronise(file)
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=r"No space left on device; .* 4 stages is not saved") as caught:
+        checkpoint.save(builders.accept_all(WINDOW, 4), doubles.stage_record(4), carried)
+    assert caught.value.errno == errno.ENOSPC
+    assert caught.value.filename == str(folder / ("negatives-4.npz", MODEL_NAME)[n_written])
+    assert "that of 3 stages is, make room and resume" in str(caught.value)
+    assert (folder / MODEL_NAME).read_bytes() == before
+    assert not list(folder.glob(".*"))
+    monkeypatch.undo()
+    again = begin(folder, resume=True)
+    assert (again.cascade.n_stages, again.carried.digest) == (3, carried.digest)
+
+
+def test_a_run_on_other_sources_is_refused(tmp_path):
+    for given, now in ((DATA, {**DATA, "more_photos": 3}), ({**DATA, "more_photos": 3}, DATA)):
+        begin(tmp_path, data=given, overwrite=True).save(
+            builders.accept_all(WINDOW, 1), doubles.stage_record(1)
+        )
+        with pytest.raises(SettingsError, match=r"data\.more_photos: \w+ in the model, \w+ now"):
+            begin(tmp_path, data=now, resume=True)
 
 
 def damaged(name, value):

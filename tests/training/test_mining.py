@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import math
 from collections import Counter
+from dataclasses import replace
 
 import builders
 import doubles
@@ -11,9 +13,13 @@ from vjcascade.cascade import Cascade
 from vjcascade.detection import Detector, evaluate_windows
 from vjcascade.detection.scales import scan_levels
 from vjcascade.detection.scanner import Scanner
-from vjcascade.imaging import resize_exact
+from vjcascade.errors import SourceError
+from vjcascade.imaging import resize_exact, write_image
+from vjcascade.training import collection
+from vjcascade.training.backgrounds import open_backgrounds
+from vjcascade.training.deals import SCALE_FACTOR
 from vjcascade.training.events import Progress, Work
-from vjcascade.training.mining import SCALE_FACTOR, count_windows, mine_negatives
+from vjcascade.training.mining import count_windows, mine_negatives
 from vjcascade.types import Size
 
 WINDOW = Size(12, 10)
@@ -21,7 +27,16 @@ EVERYTHING = 10**6
 
 
 def mine(
-    photos, cascade, n_wanted, *, n_threads=1, seed=(5,), max_windows=10**9, pass_rate=1.0, listener=None
+    photos,
+    cascade,
+    n_wanted,
+    *,
+    n_threads=1,
+    seed=(5,),
+    max_windows=10**9,
+    pass_rate=1.0,
+    listener=None,
+    **more,
 ):
     work = Work("mining", n_threads, listener) if listener else Work("mining", n_threads)
     return mine_negatives(
@@ -32,6 +47,7 @@ def mine(
         max_windows=max_windows,
         seed=seed,
         work=work,
+        **more,
     )
 
 
@@ -138,10 +154,11 @@ def test_several_sweeps_look_at_no_window_twice(photos, cascade, monkeypatch):
     assert mined.n_searched == sum(looked_at.values())
 
 
+@pytest.mark.parametrize("hardest", [False, True])
 @pytest.mark.parametrize("n_threads", [2, 4])
 @pytest.mark.parametrize("n_wanted", [7, 60, EVERYTHING])
-def test_threads_do_not_matter(photos, cascade, n_threads, n_wanted):
-    one, many = (mine(photos, cascade, n_wanted, n_threads=n) for n in (1, n_threads))
+def test_threads_do_not_matter(photos, cascade, n_threads, n_wanted, hardest):
+    one, many = (mine(photos, cascade, n_wanted, n_threads=n, hardest=hardest) for n in (1, n_threads))
     assert one.windows.tobytes() == many.windows.tobytes()
     assert (one.n_searched, one.n_accepted, one.exhausted) == (
         many.n_searched,
@@ -154,15 +171,19 @@ def test_seeds_matter(photos, cascade):
     first, again, other = (mine(photos, cascade, 20, seed=seed).windows for seed in ((5, 1), (5, 1), (5, 2)))
     assert first.tobytes() == again.tobytes()
     assert as_set(first) != as_set(other)
+    one_photo = doubles.Pictures([photos[0]])  # all of it is looked at, and only the choice is left
+    chosen = [as_set(mine(one_photo, cascade, 5, seed=(i,), pass_rate=1e-9).windows) for i in range(3)]
+    assert not chosen[0] == chosen[1] == chosen[2]
 
 
 @pytest.mark.parametrize("n_threads", [1, 4])
-@pytest.mark.parametrize("max_windows", [1, 200, 1000])
-def test_the_number_of_windows_is_bounded(photos, cascade, max_windows, n_threads):
-    mined = mine(photos, cascade, EVERYTHING, max_windows=max_windows, n_threads=n_threads)
-    largest = max(count_windows(doubles.Pictures([photos[i]]), WINDOW) for i in range(len(photos)))
-    assert max_windows <= mined.n_searched < max_windows + largest
-    assert mined.n_searched < count_windows(photos, WINDOW)
+@pytest.mark.parametrize("max_windows", [1, 2, 200, 1000, 2777])
+def test_the_number_of_windows_is_bounded(photos, cascade, max_windows, n_threads, monkeypatch):
+    """No window more; and less than a row of them fewer."""
+    looked_at, _ = spy_on_scans(monkeypatch)
+    mined = mine(photos, cascade, EVERYTHING, max_windows=max_windows, n_threads=n_threads, pass_rate=1e-9)
+    widest_row = max(size.width for size in photos.sizes) - WINDOW.width + 1
+    assert max_windows - widest_row < mined.n_searched == sum(looked_at.values()) <= max_windows
     assert not mined.exhausted
 
 
@@ -257,3 +278,104 @@ def test_a_rich_photo_makes_up_for_poor_ones(rng):
     assert len(as_set(mined.windows)) == 100
     small = {photos[i].tobytes() for i in range(1, 8)}
     assert small <= as_set(mined.windows)
+
+
+def test_photos_make_up_for_poor_ones_in_turn(rng):
+    """Where several have more than their share, none gives much more than the others."""
+    photos = noise(rng, *[(40, 40)] * 3, *[(12, 10)] * 12)
+    mined = mine(photos, Cascade(WINDOW), 300, pass_rate=1e-9)
+    rich = [len(as_set(mined.windows) & as_set(all_windows(doubles.Pictures([photos[i]])))) for i in range(3)]
+    assert sum(rich) == 300 - 12
+    assert max(rich) == min(rich)
+
+
+def test_levels_give_windows_in_turn(rng):
+    photos = noise(rng, (60, 60))
+    levels = scan_levels(Size(60, 60), WINDOW, SCALE_FACTOR)
+    mined = as_set(mine(photos, Cascade(WINDOW), 2 * len(levels), pass_rate=1e-9).windows)
+    for level in levels:
+        image = resize_exact(photos[0], level.size)
+        views = np.lib.stride_tricks.sliding_window_view(image, (WINDOW.height, WINDOW.width))
+        assert len(mined & as_set(views.reshape(-1, WINDOW.height, WINDOW.width))) == 2
+
+
+def test_known_windows_are_not_found_again(photos, cascade):
+    everything = mine(photos, cascade, EVERYTHING)
+    known = everything.windows[::2]
+    for n_wanted in (5, EVERYTHING):
+        mined = mine(photos, cascade, n_wanted, known=known)
+        assert len(mined.windows) == min(n_wanted, len(everything.windows) - len(known))
+        assert not as_set(mined.windows) & as_set(known)
+    assert (mined.n_accepted, mined.n_searched) == (everything.n_accepted, everything.n_searched)
+
+
+def last_sums(cascade, windows):
+    """Return the sums of the last stage, highest first."""
+    return np.sort(evaluate_windows(cascade, windows)[1])[::-1].tolist()
+
+
+@pytest.mark.parametrize("n_photos", [1, 3, 8])
+def test_the_hardest_are_preferred(rng, n_photos):
+    """Of each photo's share: the large one has more of them."""
+    coarse = builders.random_cascade(rng, WINDOW, (12,))
+    cascade = replace(coarse, leaves=rng.normal(size=len(coarse.leaves)).astype(np.float32))
+    photos = noise(rng, (90, 90), *[(18, 18)] * (n_photos - 1))
+    mined = mine(photos, cascade, 16, pass_rate=1e-9, hardest=True)
+    of_photos = [mine(doubles.Pictures([photo]), cascade, EVERYTHING).windows for photo in photos]
+    shares = [last_sums(cascade, windows)[: math.ceil(32 / n_photos)] for windows in of_photos]
+    assert len(as_set(mined.windows)) == 16
+    assert last_sums(cascade, mined.windows) == np.sort(np.concatenate(shares))[::-1].tolist()[:16]
+    assert mined.exhausted
+
+
+def test_windows_at_ignored_boxes_are_no_negatives(rng):
+    picture = builders.smooth_noise(rng, 40, 50)
+    boxes = [(5, 6, 20, 15), (38, -8, 30, 20)]
+    mined = mine(doubles.Pictures([picture], {0: boxes}), Cascade(WINDOW), EVERYTHING)
+    places = [
+        np.array([x, y, *WINDOW]) * float(level.scale)
+        for level in scan_levels(Size(50, 40), WINDOW, SCALE_FACTOR)
+        for y in range(level.size.height - WINDOW.height + 1)
+        for x in range(level.size.width - WINDOW.width + 1)
+    ]
+    clear = np.array([all(shared(place, box) <= 1 / 3 for box in boxes) for place in places])
+    everything = all_windows(doubles.Pictures([picture]))
+    expected = everything[clear & (evaluate_windows(Cascade(WINDOW), everything)[0] == 0)]
+    assert as_set(mined.windows) == as_set(expected)
+    assert (mined.n_searched, mined.n_accepted) == (len(everything), len(expected))
+    assert mined.exhausted
+    assert 0 < len(expected) < len(everything)
+
+
+def shared(one, other):
+    """Return the area that two boxes share, by the smaller one's."""
+    sides = [min(one[i] + one[i + 2], other[i] + other[i + 2]) - max(one[i], other[i]) for i in (0, 1)]
+    return max(sides[0], 0) * max(sides[1], 0) / min(one[2] * one[3], other[2] * other[3])
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_a_photo_that_has_gone(rng, tmp_path, n_threads):
+    for name in "abc":
+        write_image(tmp_path / f"{name}.png", builders.smooth_noise(rng, 20, 20))
+    photos = open_backgrounds(tmp_path, WINDOW, memory_limit=0)
+    (tmp_path / "b.png").unlink()
+    with pytest.raises(SourceError, match=r"b\.png can no longer be read"):
+        mine(photos, Cascade(WINDOW), EVERYTHING, n_threads=n_threads)
+
+
+def test_photos_without_a_window_are_not_opened(rng):
+    class Closed(doubles.Pictures):
+        def __getitem__(self, index):
+            assert index == 0
+            return super().__getitem__(index)
+
+    photos = Closed(noise(rng, (20, 20), (11, 40)))
+    assert mine(photos, Cascade(WINDOW), EVERYTHING).exhausted
+
+
+def test_what_is_to_be_expected_is_told(photos, cascade, monkeypatch):
+    monkeypatch.setattr(collection, "OUTLOOK_AFTER", 0)
+    events = []
+    mine(photos, cascade, EVERYTHING, listener=events.append)
+    assert all("more for about" in event.detail for event in events[:-1])
+    assert events[-1].detail.endswith(" windows")

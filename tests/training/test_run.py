@@ -1,13 +1,18 @@
-"""`train_from_sources`: what it refuses before it reads a picture."""
+"""`train_from_sources`: what it refuses, and what a run survives."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import builders
 import numpy as np
 import pytest
 from easy_pictures import easy_positive, save, soft_noise
 
 from vjcascade import TrainingSettings, train_from_sources
 from vjcascade.errors import ModelError, SettingsError, SourceError
+from vjcascade.training import histograms, room, run, trainer
+from vjcascade.training.events import StageDone
 from vjcascade.types import Size
 
 
@@ -46,3 +51,74 @@ def test_a_pair_is_a_window(tmp_path, rng):
 def test_one_folder_cannot_be_both(tmp_path):
     with pytest.raises(SourceError, match="for positives and negatives"):
         train_from_sources(tmp_path, tmp_path / ".." / tmp_path.name, tmp_path / "out")
+
+
+BRIEF = TrainingSettings(n_negatives=40, max_stages=3, max_weak=2, hit_rate=0.97, baseline=False)
+
+
+@pytest.fixture
+def pictures(tmp_path, rng):
+    """Return a folder with crops in `pos` and photos in `neg`, hard to tell apart."""
+    pattern = np.where(np.arange(8) < 4, 40, -40)
+    save(tmp_path / "pos", np.clip(rng.normal(128 + pattern, 40, (60, 8, 8)), 0, 255).astype(np.uint8))
+    save(tmp_path / "neg", [builders.smooth_noise(rng, 40, 50) for _ in range(4)])
+    return tmp_path
+
+
+def brief(pictures, output, **options):
+    sources = pictures / "pos", pictures / "neg", pictures / output
+    train_from_sources(*sources, BRIEF, window=(8, 8), n_threads=1, **options)
+    return (pictures / output / "cascade.xml").read_bytes()
+
+
+def test_memory_does_not_matter(pictures, monkeypatch):
+    """Where it is scarce, features are on disk and photos are read again: the model is the same."""
+    monkeypatch.setattr(histograms, "MIN_SAMPLES_TO_KEEP", 1)
+    notes = []
+    expected = brief(pictures, "one")
+    monkeypatch.setattr(trainer, "resident_memory", lambda: 0)
+    monkeypatch.setattr(room, "WORKING_MEMORY", 64 * 2**20 - 3_000_000)  # leaves 3 MB of the 64 MiB
+    monkeypatch.setattr(run, "PHOTOS_SHARE", 0.0)
+    assert brief(pictures, "other", memory="64MiB", listener=notes.append) == expected
+    assert any("features do not fit into memory" in getattr(note, "text", "") for note in notes)
+    assert {path.name for path in (pictures / "other").iterdir()} == {
+        path.name for path in (pictures / "one").iterdir()
+    }
+
+
+@pytest.mark.parametrize(
+    "damage", [Path.unlink, lambda path: save(path.parent, [np.eye(40, dtype=np.uint8)])]
+)
+def test_a_run_that_lost_a_photo_goes_on_when_it_is_back(pictures, monkeypatch, damage):
+    monkeypatch.setattr(run, "PHOTOS_SHARE", 0.0)  # no photo is kept in memory
+    expected = brief(pictures, "whole")
+    photo = pictures / "neg" / "000.png"
+    data = photo.read_bytes()
+
+    def lose(event):
+        if isinstance(event, StageDone) and event.record.stage == 1:
+            damage(photo)
+
+    with pytest.raises(SourceError, match=r"000\.png (can no longer be read|is not the picture it was)"):
+        brief(pictures, "out", listener=lose)
+    with pytest.raises(SettingsError, match=r"cannot be resumed[;:] .*photos"):
+        brief(pictures, "out", resume=True)
+    photo.write_bytes(data)
+    assert brief(pictures, "out", resume=True) == expected
+
+
+def test_two_runs_in_one_folder_are_refused(pictures):
+    def second(event):
+        with pytest.raises(SettingsError, match="another training run is writing into this folder"):
+            brief(pictures, "out", overwrite=True)
+        del event
+
+    first = brief(pictures, "out", listener=second)
+    assert brief(pictures, "out", resume=True) == first
+
+
+def test_what_killed_runs_left_is_removed(pictures):
+    (pictures / "out").mkdir()
+    (pictures / "out" / ".vjcascade-0123456789abcdef.tmp").write_bytes(b"half a mod")
+    brief(pictures, "out")
+    assert not list((pictures / "out").glob(".*"))

@@ -12,7 +12,8 @@ from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.kernels import histogram
 from vjcascade.training import histograms, search as module
 from vjcascade.training.samples import HaarSamples
-from vjcascade.training.search import N_EXACT, StumpSearch, _between
+from vjcascade.training.search import N_EXACT, StumpSearch
+from vjcascade.training.splits import THRESHOLDS
 from vjcascade.training.tree import best_stump, grow_tree
 from vjcascade.types import Size
 
@@ -152,7 +153,7 @@ def test_neighbouring_values_are_told_apart(rng):
     search = make_search(rng, builders.random_features(rng, 1, WINDOW), 20, 20)
     low = np.float32(0.1)
     values = np.where(search.labels > 0, np.nextafter(low, np.float32(1)), low)
-    (stump,) = search._best_stump(0, values, random_round(rng, search), ADABOOST)
+    stump = THRESHOLDS.best(0, values, random_round(rng, search), ADABOOST)
     assert (stump.sides, stump.error_p, stump.error_n) == ((-1, 1), 0, 0)
     assert np.where(values < stump.threshold, *stump.sides).tolist() == search.labels.tolist()
 
@@ -299,13 +300,3 @@ def test_every_booster_finds_its_best_stump_on_real_values(rng, name):
         where = (outputs > 0).astype(int)
         vote = booster.weigh(*now.masses_of(where, 2), np.array([-1, 1], np.int8), now)
         state.add(vote.outputs[where], vote.alpha)
-
-
-def test_between():
-    one = np.float32(1)
-    after = np.nextafter(one, np.float32(2))
-    big = np.float32(3e38)
-    assert _between(one, np.float32(2)) == 1.5
-    assert _between(one, after) == after
-    assert _between(big, np.nextafter(big, np.float32(np.inf))) > big
-    assert _between(-after, -one) == -one

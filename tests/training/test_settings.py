@@ -11,6 +11,7 @@ from vjcascade.boosters import Costs
 from vjcascade.errors import SettingsError
 from vjcascade.features import HaarMode
 from vjcascade.training.settings import Preset, TrainingSettings, preset_settings
+from vjcascade.types import FeatureType
 
 COUNTS = ("max_stages", "max_weak", "max_depth", "n_negatives", "max_samples", "max_windows", "seed")
 NUMBERS = ("hit_rate", "false_alarm_rate", "target_false_alarm_rate", "held_out")
@@ -67,9 +68,9 @@ def test_values_at_the_edge_are_taken(name, value):
     [
         *[(name, value) for name in COUNTS for value in (2.5, "9", math.nan, True, [50])],
         *[(name, value) for name in NUMBERS for value in ("x", None, True, 10**400, 0.5j)],
-        *[("baseline", value) for value in ("yes", 1, None)],
+        *[(name, value) for name in ("baseline", "hardest_negatives") for value in ("yes", 1, None)],
         *[("booster", value) for value in (None, ["adaboost"])],
-        *[("mode", value) for value in ("nonsense", None, 1)],
+        *[(name, value) for name in ("mode", "features") for value in ("nonsense", None, 1)],
     ],
 )
 def test_values_of_another_kind_are_refused_by_name(name, value):
@@ -93,6 +94,20 @@ def test_values_are_brought_to_plain_types():
     assert settings.baseline is False
     assert {type(getattr(settings, name)) for name in COUNTS} == {int}
     assert {type(getattr(settings, name)) for name in NUMBERS} == {float}
+
+
+def test_features_are_haar_or_lbp():
+    assert TrainingSettings().features is FeatureType.HAAR
+    settings = TrainingSettings(features="lbp")
+    assert settings.features is FeatureType.LBP
+    assert TrainingSettings(**settings.as_dict()) == settings
+    assert preset_settings(Preset.THOROUGH, features="lbp").features is FeatureType.LBP
+
+
+@pytest.mark.parametrize("features", ["lbp", FeatureType.LBP])
+def test_a_mode_of_haar_features_does_not_go_with_lbp(features):
+    with pytest.raises(SettingsError, match="mode all chooses among Haar features, and features are lbp"):
+        preset_settings(Preset.QUICK, features=features, mode=HaarMode.ALL)
 
 
 def test_negatives_must_leave_room_for_positives():

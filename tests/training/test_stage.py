@@ -13,7 +13,7 @@ from vjcascade.cascade import THRESHOLD_EPSILON, Cascade
 from vjcascade.detection import evaluate_windows
 from vjcascade.features import HaarMode, enumerate_features
 from vjcascade.features.integrals import WindowIntegrals
-from vjcascade.training.events import Progress, Work
+from vjcascade.training.events import Progress, RoundDone, Work
 from vjcascade.training.samples import HaarSamples
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.stage import NATURAL_THRESHOLD, StageWindows, _file_threshold, _Panel, train_stage
@@ -207,11 +207,33 @@ def test_costs_lean_towards_positives(windows):
 def test_progress_goes_forward(windows):
     events = []
     result = train(windows, listener=events.append)
-    assert all(isinstance(event, Progress) and event.part == "stage" for event in events)
-    done = [event.done for event in events]
+    told = [event for event in events if isinstance(event, Progress)]
+    assert {event.part for event in told} == {"stage"}
+    done = [event.done for event in told]
     assert done == sorted(done)
     assert done[-1] == len(result.stage.thresholds)
-    assert f"{len(POOL):,} features of 210 windows" in events[0].detail
+    assert f"{len(POOL):,} features of 210 windows" in told[0].detail
+
+
+def test_every_round_is_told(windows):
+    events = []
+    work = Work("stage", 1, events.append, stage=7)
+    result = train_stage(windows, POOL, SETTINGS, work)
+    rounds = [event for event in events if isinstance(event, RoundDone)]
+    assert [event.n_weak for event in rounds] == list(range(1, result.stage.n_trees + 1))
+    assert {event.stage for event in rounds} == {7}
+    assert (rounds[-1].tuned, rounds[-1].natural) == (result.tuned, result.natural)
+    assert list(work.clock.seconds) == ["features", "boosting", "baseline"]
+
+
+def test_the_worst_false_alarms_are_kept(windows):
+    """No negative that is left out scores better than the last one that is kept."""
+    result = train(windows)
+    assert result.false_alarms.shape == (24, 6, 6)
+    cascade = Cascade(WINDOW).with_stage(replace(result.stage, threshold=np.float32(-1e9)))
+    kept = evaluate_windows(cascade, result.false_alarms)[1]
+    assert (np.diff(kept) <= 0).all()
+    assert np.sum(evaluate_windows(cascade, windows.negatives)[1] > kept[-1]) < 24
 
 
 @given(st.floats(-500, 500))

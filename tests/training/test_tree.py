@@ -12,13 +12,16 @@ from vjcascade.features import enumerate_features
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.training.boosting import boost
 from vjcascade.training.samples import HaarSamples
-from vjcascade.training.search import Stump, StumpSearch
+from vjcascade.training.search import StumpSearch
+from vjcascade.training.splits import THRESHOLDS, Stump
 from vjcascade.training.tree import MIN_NODE_SAMPLES, Tree, best_stump, grow_tree
 from vjcascade.types import Size
 
 
 class Columns:
     """Samples given by a few columns of small whole numbers, which are their own bins; positives first."""
+
+    splits = THRESHOLDS
 
     def __init__(self, columns, labels):
         order = np.argsort(-np.asarray(labels), kind="stable")

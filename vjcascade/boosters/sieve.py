@@ -26,7 +26,7 @@ class Sieve:
     Attributes
     ----------
     lines : ndarray of shape (n_lines, 2), dtype float64
-        Coefficients, >= 0: one, or with bounds four, which take a tenth more than AdaBoost's one.
+        Coefficients, >= 0: one, or with bounds four.
     upper : callable or None
         Takes what the values of the lines, shape (n_lines, n_features), are at most, and returns what each feature's
         least loss cannot lie above, shape (n_features,).
@@ -37,6 +37,8 @@ class Sieve:
     by_impurity : bool
         Be guided by the Gini impurity of positives weighing a times, negatives b times as much, instead of
         by the line's value.
+    is_loss : bool
+        Whether the guide is the loss itself.
 
     Examples
     --------

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Literal
 
+from vjcascade.cli.text import printable
 from vjcascade.errors import ModelError, SettingsError
+from vjcascade.words import counted
 
 _NOT_XML = {".yml", ".yaml", ".json"}
 
@@ -33,6 +36,8 @@ def convert(model: Path, output: Path, /, *, format: Literal["new", "old"] = "ne
         save_cascade(cascade, output, format)
     except ModelError as error:
         raise ModelError(f"{model}: {error}") from None
+    what = f"{format} format, window {cascade.window}, {counted(cascade.n_stages, 'stage')}"
+    sys.stderr.write(f"written: {printable(str(output))} ({what})\n")  # standard output may be the file
 
 
 def _check_name(output: Path) -> None:

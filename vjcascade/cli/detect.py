@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from vjcascade.cli.native import NativeOptions, native_search, refuse_without_dense
+from vjcascade.cli.native import (
+    NativeOptions,
+    native_search,
+    refuse_still_pictures,
+    refuse_without_dense,
+)
 from vjcascade.cli.options import CountOption, SizeOption
 from vjcascade.cli.reports import Format, Report
 from vjcascade.errors import SettingsError
@@ -83,18 +88,17 @@ def detect(  # noqa: PLR0913  each is a user's choice
     """
     from vjcascade.cli.compiling import compile_notice
     from vjcascade.cli.drawing import plan_drawings
-    from vjcascade.cli.inputs import Input, find_inputs
+    from vjcascade.cli.inputs import Input, find_inputs, refuse_addresses
     from vjcascade.cli.models import split_model
     from vjcascade.cli.outputs import make_output_folder, refuse_overwriting
     from vjcascade.cli.search import Search
     from vjcascade.video import LiveWindow
 
+    refuse_addresses(sources)
     model, places = split_model(sources)
     if (camera is None) == (not places):
         after = f" after the model, {model}" if model and not places else ""
         raise SettingsError(f"give pictures, folders or videos to search{after}, or --camera and its number")
-    if min_size and max_size and (min_size.width > max_size.width or min_size.height > max_size.height):
-        raise SettingsError(f"--min-size {min_size} is larger than --max-size {max_size}: nothing would fit")
     native = native or NativeOptions()
     if not dense:
         refuse_without_dense(native)
@@ -109,6 +113,8 @@ def detect(  # noqa: PLR0913  each is a user's choice
     }
     detect_in = _detect_in(model, shared, native if dense else None)
     inputs = find_inputs(places, every) if camera is None else [Input(None, camera)]
+    if native.memory is not None:
+        refuse_still_pictures(inputs)
     drawings = plan_drawings(inputs, draw) if draw is not None else {}
     targets = [*drawings.values(), *([output] if output is not None else [])]
     refuse_overwriting(targets, [model, *(source.path for source in inputs if source.path is not None)])
@@ -139,10 +145,12 @@ def _detect_in(
 
     start_compiler()
     from vjcascade.detection import Detector
+    from vjcascade.detection.checks import check_bounds
 
     cascade = Cascade.load(model)
     if native is not None:
         return native_search(cascade, native, shared)
+    check_bounds(shared["min_size"], shared["max_size"])  # OpenCV would find nothing, or what is nearest
     detector = Detector(cascade, **shared)
     return lambda _: detector.detect
 

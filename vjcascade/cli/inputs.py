@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.errors import ImageError
+from vjcascade.errors import ImageError, SettingsError
 from vjcascade.imaging import IMAGE_SUFFIXES, list_images, read_image
 from vjcascade.video import camera_frames, is_video, read_frames
+from vjcascade.words import is_address
 
 DRAWN = ".found"
 """Stands before the suffix of drawn copies, so that they replace only each other and are not searched again."""
@@ -93,6 +94,21 @@ class Input:
         with closing(frames):
             for frame in frames:
                 yield Shot(self.name, frame.image, frame.index, frame.seconds, frame.n_frames)
+
+
+def refuse_addresses(words: Sequence[Path]) -> None:
+    """Refuse addresses of the web, which are no files.
+
+    Raises
+    ------
+    SettingsError
+        If there is one.
+    """
+    for path in filter(is_address, words):
+        raise SettingsError(
+            f"{path.as_posix().replace(':/', '://', 1)}: this is an address, and only files, folders and cameras "
+            "can be searched; download the file and give its name"
+        )
 
 
 def find_inputs(sources: Sequence[Path], every: int = 1) -> list[Input]:

@@ -70,6 +70,9 @@ def _record_lines(cascade: Cascade) -> Iterator[str]:
     for part in ("data", "settings"):
         yield f"\n{part}:"
         yield from (f"  {name}: {value}" for name, value in record[part].items())
+    if "continued" in record:
+        before = record["continued"]
+        yield f"\ncontinues {before['model']}: its {counted(before['stages'], 'stage')} come first"
     yield f"\n{LEGEND}\n\n{HEADER}"
     yield from map(stage_row, record["stages"])
     yield f"\n{quality(cascade)}"

@@ -30,6 +30,17 @@ Results go to standard output, all else to standard error. If a picture cannot b
 Without a model, it finds faces that look into the camera.
 
 For example: vjcascade detect signs/cascade.xml holiday --draw drawn""",
+    "negatives": """Keep what a model takes for the object in pictures and videos without it, to train on.
+
+Pictures and frames with false alarms are kept once each, and not where they show only what others show.
+
+For example: vjcascade negatives signs/cascade.xml street.mp4 --output false-alarms
+and then: vjcascade train crops photos --continue signs/cascade.xml --more-negatives false-alarms --output better""",
+    "report": """Draw a report on a training run: one HTML file that needs nothing else.
+
+It shows rounds, features, worst false alarms, costs and times; of a model trained elsewhere, what the file knows.
+
+For example: vjcascade report signs""",
     "inspect": """Show what is in a model file: stages, features, how it was trained.""",
     "convert": """Write a model file in another format, for other versions of OpenCV.""",
     "warmup": """Compile beforehand what other commands would compile at their first use; for container images.
@@ -37,7 +48,10 @@ For example: vjcascade detect signs/cascade.xml holiday --draw drawn""",
 The compiled kernels are kept beside the package, or where the environment variable NUMBA_CACHE_DIR says.""",
     "demo": """Train a small face detector from pictures that are already installed, and try it.""",
 }
-_USAGES = {"detect": "Usage: vjcascade detect [OPTIONS] [MODEL] SOURCES..."}
+_USAGES = {
+    "detect": "Usage: vjcascade detect [OPTIONS] [MODEL] SOURCES...",
+    "negatives": "Usage: vjcascade negatives [OPTIONS] MODEL SOURCES...",
+}
 """Where cyclopts would be vague."""
 
 _LONG_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"

@@ -110,6 +110,22 @@ def refuse_without_dense(options: NativeOptions) -> None:
         )
 
 
+def refuse_still_pictures(inputs: Sequence[Input]) -> None:
+    """Refuse pictures where frames of a video are to be remembered.
+
+    Raises
+    ------
+    SettingsError
+        If any input has no frames.
+    """
+    for source in inputs:
+        if not source.is_moving:
+            raise SettingsError(
+                f"--memory groups the frames of a video together and {source.name} is no video: give videos only, "
+                "or leave --memory out"
+            )
+
+
 def native_search(
     cascade: Cascade, options: NativeOptions, settings: Mapping[str, Any]
 ) -> Callable[[Input], Detect]:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter, Token
 from cyclopts.validators import Number
 
+from vjcascade.parallel import checked_memory
 from vjcascade.types import Size
 
 
@@ -18,6 +19,15 @@ def _size(type_: Any, tokens: Sequence[Token]) -> Size:
 
 SizeOption = Annotated[Size, Parameter(converter=_size, n_tokens=1, accepts_keys=False)]
 """A size written as WIDTHxHEIGHT."""
+
+
+def _memory(type_: Any, tokens: Sequence[Token]) -> int:
+    del type_
+    return checked_memory(tokens[0].value)
+
+
+MemoryOption = Annotated[int, Parameter(converter=_memory, n_tokens=1, accepts_keys=False)]
+"""Bytes, written with a unit."""
 
 CountOption = Annotated[int, Parameter(validator=Number(gte=1))]
 """A whole number, at least 1."""

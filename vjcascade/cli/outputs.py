@@ -30,8 +30,8 @@ def check_output_file(path: Path) -> None:
     _try_to_write(folder, f"{path}: no file can be written there")
 
 
-def make_output_folder(folder: Path) -> None:
-    """Make the folder for drawn copies, unless it is there.
+def make_output_folder(folder: Path, option: str = "--draw") -> None:
+    """Make a folder for pictures, unless it is there; `option` is what it was given to.
 
     Raises
     ------
@@ -39,8 +39,8 @@ def make_output_folder(folder: Path) -> None:
         If it is a file, cannot be made or may not be written to.
     """
     if folder.exists() and not folder.is_dir():
-        raise SettingsError(f"{folder}: --draw needs a folder and this is a file; give another name")
-    problem = f"{folder}: this folder for --draw cannot be used"
+        raise SettingsError(f"{folder}: {option} needs a folder and this is a file; give another name")
+    problem = f"{folder}: this folder for {option} cannot be used"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -18,6 +18,11 @@ HEADER = """\
                       tuned            natural         AdaBoost           so far         windows
 stage weak  at       hit   false      hit   false      hit   false      hit     false    searched"""
 
+TIME_LEGEND = """\
+  left       for the stages that should still come, if each takes as long as the slower of the last two"""
+
+TIME_HEADER = "     time     left"
+
 
 def stage_row(record: Mapping[str, Any]) -> str:
     """Return a row below `HEADER`.
@@ -53,17 +58,3 @@ def stage_row(record: Mapping[str, Any]) -> str:
 
 def _percent(rate: float) -> str:
     return f"{100 * rate:5.1f}%"
-
-
-def duration(seconds: float) -> str:
-    """Return a duration in words of at most seven characters.
-
-    Examples
-    --------
-    >>> duration(59.6), duration(3599), duration(7260)
-    ('1m 00s', '59m 59s', '2h 01m')
-    """
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes >= 60:
-        return f"{minutes // 60}h {minutes % 60:02}m"
-    return f"{minutes}m {rest:02}s" if minutes else f"{rest}s"

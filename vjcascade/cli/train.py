@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, get_type_hints
 
@@ -11,7 +12,8 @@ from cyclopts import Parameter, Token
 
 from vjcascade.boosters import booster_names
 from vjcascade.boosters.costs import SPELLINGS, Costs, parse_costs
-from vjcascade.cli.options import CountOption, SizeOption
+from vjcascade.cli.options import CountOption, MemoryOption, SizeOption
+from vjcascade.cli.outputs import check_output_file
 from vjcascade.training import Preset, TrainingSettings, preset_settings
 
 SECONDS_TO_COMPILE = 45
@@ -42,6 +44,8 @@ def _setting(name: str, kind: Any) -> Any:
     values = {preset: getattr(preset_settings(preset), name) for preset in Preset}
     shared = len(set(values.values())) == 1
     default = str(values[Preset.NORMAL]) if shared else ", ".join(f"{k} {v}" for k, v in values.items())
+    if isinstance(values[Preset.NORMAL], StrEnum):
+        default = default.lower()  # as choices are spelt
     shown = False if values[Preset.NORMAL] is None else default
     kind = CostsOption if kind is Costs else kind
     words: dict[str, Any] = {"help": _HELP[name]} if name in _HELP else {}
@@ -68,9 +72,13 @@ def train(  # noqa: PLR0913  each is a user's choice
     settings: Path | None = None,
     window: SizeOption | None = None,
     min_side: CountOption | None = None,
+    continue_from: Annotated[Path | None, Parameter(name="--continue")] = None,
+    more_negatives: Annotated[list[Path] | None, Parameter(negative="", consume_multiple=True)] = None,
     resume: _Flag = False,
     overwrite: _Flag = False,
     strict: _Flag = False,
+    events: Path | None = None,
+    memory: MemoryOption | None = None,
     threads: CountOption | None = None,
     changes: Annotated[Settings | None, Parameter(name="*")] = None,
 ) -> None:
@@ -81,7 +89,7 @@ def train(  # noqa: PLR0913  each is a user's choice
     positives : path
         Folder of crops that each show the object and little else, or a list of boxes in photos (info.dat).
     negatives : path
-        Folder of photos without the object, or a list of them (bg.txt).
+        Folder of photos without the object, or a list of them (bg.txt; boxes as in info.dat are objects to ignore).
     output : path
         Folder for the model, cascade.xml.
     preset : Preset
@@ -92,12 +100,20 @@ def train(  # noqa: PLR0913  each is a user's choice
         Training window in pixels, for example 24x24; proposed from the crops if not given.
     min_side : int
         Leave out crops whose shorter side has fewer pixels.
+    continue_from : path
+        Model to add stages to, trained here or by others; its stages stay as they are, and --stages counts them.
+    more_negatives : path
+        More folders or lists of photos without the object, as vjcascade negatives makes them; all are trained on.
     resume : bool
         Go on with the model in the output folder.
     overwrite : bool
         Replace the model in the output folder.
     strict : bool
         Stop before training if any file cannot be used.
+    events : path
+        File to which everything that happens is appended as lines of JSON.
+    memory : int
+        Memory to use, for example 1GiB or 800MB; most of the machine's if not given. The model does not depend on it.
     threads : int
         Processors to use; all if not given. The model does not depend on it.
     changes : dict
@@ -107,14 +123,18 @@ def train(  # noqa: PLR0913  each is a user's choice
     from vjcascade.cli.training_log import TrainingLog
     from vjcascade.training import read_settings, train_from_sources
     from vjcascade.training.checkpoint import MODEL_NAME
+    from vjcascade.training.event_log import check_event_file, log_events
 
+    if events is not None:
+        check_output_file(events)
+        check_event_file(events)
     wanted = (
         preset_settings(preset or Preset.NORMAL, **(changes or {}))
         if settings is None
         else read_settings(settings, preset=preset, **(changes or {}))
     )
     model = output / MODEL_NAME
-    with TrainingLog() as log, compile_notice(SECONDS_TO_COMPILE):
+    with TrainingLog() as log, log_events(events, log) as listener, compile_notice(SECONDS_TO_COMPILE):
         try:
             cascade = train_from_sources(
                 positives,
@@ -123,12 +143,15 @@ def train(  # noqa: PLR0913  each is a user's choice
                 wanted,
                 window=window,
                 min_side=min_side,
+                more_negatives=more_negatives or (),
+                continue_from=continue_from,
                 resume=resume,
                 overwrite=overwrite,
                 strict=strict,
+                memory=memory,
                 n_threads=threads,
-                listener=log,
+                listener=listener,
             )
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(log.what_is_left(model)) from None
+        except KeyboardInterrupt as interrupt:
+            raise type(interrupt)(log.what_is_left(model)) from None
     log.finish(cascade, model)

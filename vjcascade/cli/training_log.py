@@ -1,4 +1,4 @@
-"""Render a training run: notes as lines, stages as rows of a table, progress as one line."""
+"""Render a training run: notes as lines, stages as rows of a table; on a terminal, the stage in progress as well."""
 
 from __future__ import annotations
 
@@ -6,28 +6,37 @@ import shlex
 import sys
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from vjcascade.cascade import Cascade
 from vjcascade.cli.console import PlainConsole, ProgressLine
-from vjcascade.cli.stage_table import HEADER, LEGEND, duration, stage_row
-from vjcascade.training.events import Ended, Event, Note, Progress, StageDone
-from vjcascade.words import counted
+from vjcascade.cli.stage_table import HEADER, LEGEND, TIME_HEADER, TIME_LEGEND, stage_row
+from vjcascade.cli.time_left import TimeLeft
+from vjcascade.training.events import Ended, Event, Note, Progress, RunBegun, StageDone
+from vjcascade.words import counted, duration
 
-TIME_LEGEND = (
-    "  left       for all the stages that may still come, if each takes as long as the slower of the last two"
-)
-TIME_HEADER = "     time     left"
+
+class View(Protocol):
+    """A way to show a run."""
+
+    def show(self, event: Event) -> None:
+        """Show one event, if it is of interest."""
+
+    def say(self, text: str) -> None:
+        """Print a line of text."""
+
+    def close(self) -> None:
+        """Take away what was not meant to stay."""
 
 
 class TrainingLog:
     """A listener that prints events; a context manager, so that no line of progress stays behind."""
 
     def __init__(self) -> None:
-        self._console = PlainConsole(sys.stdout)
-        self._progress = ProgressLine(self._console)
+        console = PlainConsole(sys.stdout)
+        self._view = _live_view(console) if console.is_live else PlainView(console)
         self._ended = ""
-        self._seconds: list[float] = []
+        self._has_stage = False
 
     def __enter__(self) -> Self:
         return self
@@ -35,41 +44,75 @@ class TrainingLog:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._progress.clear()
+        self._view.close()
 
     def __call__(self, event: Event) -> None:
         """Print one event."""
-        if isinstance(event, Progress):
-            self._progress.update(event)
-        elif isinstance(event, Ended):
+        if isinstance(event, Ended):
             self._ended = event.text
-        else:
-            self._say(event.text if isinstance(event, Note) else self._stage(event))
+            return
+        self._has_stage |= isinstance(event, StageDone)
+        self._view.show(event)
 
     def finish(self, cascade: Cascade, model: Path) -> None:
         """Say where the model is, what is known of its quality, what to try next, and last why training ended."""
         size = f"{counted(cascade.n_stages, 'stage')}, {counted(cascade.n_trees, 'weak classifier')}"
-        self._say(f"\nmodel: {model}, {size}")
-        self._say(quality(cascade))
-        self._say(f"try it: vjcascade detect {shlex.quote(str(model))} PICTURE --draw drawn")
-        self._say(self._ended)
+        self._view.close()
+        self._view.say(f"\nmodel: {model}, {size}")
+        self._view.say(quality(cascade))
+        self._view.say(f"try it: vjcascade detect {shlex.quote(str(model))} PICTURE --draw drawn")
+        self._view.say(f"see how it came about: vjcascade report {shlex.quote(str(model.parent))}")
+        self._view.say(self._ended)
 
     def what_is_left(self, model: Path) -> str:
         """Say what a run that is stopped now leaves behind."""
-        if self._seconds:
+        if self._has_stage:
             return f"the stages finished so far are in {model}: go on with --resume (and without --overwrite)"
         return "no stage was finished" + (f"; {model} is what it was before" if model.exists() else "")
 
-    def _stage(self, event: StageDone) -> str:
-        is_first = not self._seconds
-        self._seconds.append(event.seconds)
-        left = (event.n_stages - event.record.stage) * max(self._seconds[-2:])
-        row = f"{stage_row(event.record.as_dict())} {duration(event.seconds):>8} {duration(left):>8}"
-        return f"\n{LEGEND}\n{TIME_LEGEND}\n\n{HEADER}{TIME_HEADER}\n{row}" if is_first else row
 
-    def _say(self, text: str) -> None:
+class PlainView:
+    """Lines for a log or a pipe: a row for each stage, and now and then how far the work is.
+
+    Parameters
+    ----------
+    console : PlainConsole
+        Where they go.
+    """
+
+    def __init__(self, console: PlainConsole) -> None:
+        self._console = console
+        self._progress = ProgressLine(console)
+        self._left = TimeLeft()
+        self._has_header = False
+
+    def show(self, event: Event) -> None:
+        """Show one event, if it is of interest."""
+        if isinstance(event, Progress):
+            self._progress.update(event)
+        elif isinstance(event, Note):
+            self.say(event.text)
+        elif isinstance(event, RunBegun):
+            self._left.begin(event)
+        elif isinstance(event, StageDone):
+            self.say(self._row(event))
+
+    def say(self, text: str) -> None:
+        """Print a line of text."""
         self._progress.clear()
         self._console.print(text)
+
+    def close(self) -> None:
+        """End the progress of a part."""
+        self._progress.clear()
+
+    def _row(self, event: StageDone) -> str:
+        left = duration(self._left.add(event))
+        row = f"{stage_row(event.record.as_dict())} {duration(event.seconds):>8} {left:>8}"
+        if self._has_header:
+            return row
+        self._has_header = True
+        return f"\n{LEGEND}\n{TIME_LEGEND}\n\n{HEADER}{TIME_HEADER}\n{row}"
 
 
 def quality(cascade: Cascade) -> str:
@@ -85,3 +128,9 @@ def quality(cascade: Cascade) -> str:
     return (
         f"it finds {found}; false alarms, when its last stage was made: about one in {1 / rate:,.0f} windows"
     )
+
+
+def _live_view(console: PlainConsole) -> View:
+    from vjcascade.cli.live_table import LiveView
+
+    return LiveView(console.stream)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from vjcascade.errors import SettingsError
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -31,9 +33,19 @@ def warmup(*, detection_only: Annotated[bool, Parameter(negative="", show_defaul
     ----------
     detection_only : bool
         Leave out what only training needs.
+
+    Raises
+    ------
+    SettingsError
+        If kernels cannot be kept.
     """
     from vjcascade.cli.compiling import cache_folder, count_compiled
 
+    folder = cache_folder()
+    if folder is None:
+        raise SettingsError(
+            "compiled kernels could not be kept, as no folder can be written to; set NUMBA_CACHE_DIR to one that can"
+        )
     start = time.monotonic()
     with count_compiled() as counter:
         detect_a_little()
@@ -41,11 +53,7 @@ def warmup(*, detection_only: Annotated[bool, Parameter(negative="", show_defaul
             train_a_little()
     part = "detection" if detection_only else "detection and training"
     _say(f"kernels of {part}: {counter.n_compiled} compiled, in {time.monotonic() - start:.0f} s")
-    folder = cache_folder()
-    if folder is None:
-        _say("they could not be kept: no folder can be written to; set NUMBA_CACHE_DIR to one that can")
-    else:
-        _say(f"kept in {folder}")
+    _say(f"kept in {folder}")
 
 
 def detect_a_little() -> None:
@@ -69,6 +77,7 @@ def train_a_little() -> None:
     from vjcascade.features.haar import HaarMode
     from vjcascade.imaging import write_image
     from vjcascade.training import TrainingSettings, train_from_sources
+    from vjcascade.types import FeatureType
 
     rng = np.random.default_rng(0)
     with TemporaryDirectory() as folder:
@@ -81,11 +90,12 @@ def train_a_little() -> None:
             write_image(crops / f"{i}.png", crop)
         for i in range(3):
             write_image(photos / f"{i}.png", _noise(rng, 2 * SIDE))
-        for booster, depth in product(BOOSTERS, (1, 2)):
+        for booster, depth, features in product(BOOSTERS, (1, 2), FeatureType):
             settings = TrainingSettings(
                 booster=booster,
                 max_depth=depth,
-                mode=HaarMode.ALL,
+                features=features,
+                mode=HaarMode.ALL if features is FeatureType.HAAR else HaarMode.BASIC,
                 max_stages=2,
                 max_weak=3,
                 max_windows=2_000,

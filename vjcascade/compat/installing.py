@@ -8,15 +8,8 @@ import vjcascade.compat as ours
 from vjcascade.compat import data
 from vjcascade.imaging import opencv
 
-_NAMES = (
-    "CASCADE_DO_CANNY_PRUNING",
-    "CASCADE_DO_ROUGH_SEARCH",
-    "CASCADE_FIND_BIGGEST_OBJECT",
-    "CASCADE_SCALE_IMAGE",
-    "CascadeClassifier",
-    "CascadeClassifier_convert",
-    "groupRectangles",
-)
+_NOT_OF_CV2 = frozenset({"data", "install"})
+"""Names of this package that are looked after below, or that `cv2` never had."""
 
 
 def install(*, force: bool = False) -> list[str]:
@@ -45,7 +38,7 @@ def install(*, force: bool = False) -> list[str]:
     """
     cv2 = opencv()
     put = []
-    for name in _NAMES:
+    for name in sorted(set(ours.__all__) - _NOT_OF_CV2):
         there, thing = getattr(cv2, name, None), getattr(ours, name)
         if there is None or (force and there is not thing):
             setattr(cv2, name, thing)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from vjcascade.detection.checks import (
     only,
 )
 from vjcascade.detection.grouping import group_honestly
-from vjcascade.detection.pyramid import Plan, raw_detections, scan_pyramid
+from vjcascade.detection.pyramid import Plan, boxes_at, raw_detections, scan_pyramid
 from vjcascade.detection.rotation import Rotation
 from vjcascade.detection.scales import Level, check_scale_factor, dense_levels
 from vjcascade.detection.scanner import Hits, LevelIntegrals, Scanner
@@ -34,6 +35,9 @@ from vjcascade.imaging import resize_crop, resize_exact, to_gray
 from vjcascade.parallel import checked_threads
 from vjcascade.types import Detections, Size
 from vjcascade.words import name_hint
+
+_RowsOf = Callable[[Level, Size], NDArray[np.intp]]
+"""Gives the rows of windows of a level that are to be scanned."""
 
 
 class Grouping(StrEnum):
@@ -58,7 +62,7 @@ class DenseDetector:
 
     Looks at every window: where OpenCV's rules skip windows to the right of one that the first stage rejects,
     lose last rows, and at scales below 2 look at every fourth window only, nothing is left out here. So it takes
-    about twice as long, and four times as many windows speak for small objects, and for small false alarms: where
+    about 1.7 times as long, and four times as many windows speak for small objects, and for small false alarms: where
     these matter, choose a larger `min_neighbors`. Every box lies inside the picture, and between `min_size` and
     `max_size`.
 
@@ -154,7 +158,8 @@ class DenseDetector:
             `x, y, w, h` in pixels: look there only, as if it were the picture; boxes are in pixels of the whole
             picture all the same. What reaches beyond the picture is cut off.
         mask : ndarray of shape (h, w), dtype bool or uint8, optional
-            For each pixel of the picture whether (not 0) windows may have their centre there.
+            For each pixel of the picture whether (not 0) windows may have their centre there. Pixel rows without any
+            save time, except where objects may be turned.
 
         Returns
         -------
@@ -227,7 +232,10 @@ class DenseDetector:
         allowed = checked_mask(mask, size)
         x, y, width, height = checked_region(region, size)
         crop = gray[y : y + height, x : x + width]
-        by_angle = [self._turned_windows(crop, angle) for angle in self.angles]
+        rows: NDArray[np.bool_] | None = None
+        if allowed is not None:
+            rows = np.any(allowed[y : y + height, x : x + width], axis=1)
+        by_angle = [self._turned_windows(crop, angle, rows) for angle in self.angles]
         each = [Detections.joined(parts) for parts in zip(*by_angle, strict=True)]
         return [_allowed(_moved(raw, x, y), allowed) for raw in each]
 
@@ -253,33 +261,39 @@ class DenseDetector:
             return suppress_overlaps(raw, self.overlap, min_neighbors)
         return group_honestly(raw, min_neighbors, weighted=self.group == Grouping.WEIGHTED)
 
-    def _turned_windows(self, gray: NDArray[np.uint8], angle: float) -> list[Detections]:
-        """Return the raw windows of each cascade for objects turned by an angle."""
+    def _turned_windows(
+        self, gray: NDArray[np.uint8], angle: float, allowed: NDArray[np.bool_] | None
+    ) -> list[Detections]:
+        """Return the raw windows of each cascade for objects turned by an angle.
+
+        Of a picture that is not turned, rows of windows are left out whose centres lie in no `allowed` pixel row.
+        """
         rotation = Rotation(Size(gray.shape[1], gray.shape[0]), angle)
-        plans = [Plan(scanner, self._levels(scanner, rotation)) for scanner in self.scanners]
+        rows = partial(_rows, canvas=rotation.canvas, allowed=allowed if rotation.is_none else None)
+        plans = [Plan(scanner, self._levels(scanner, rotation, rows)) for scanner in self.scanners]
         each = scan_pyramid(
             rotation.upright(gray),
             plans,
-            self._scan,
+            partial(self._scan, rows=rows),
             resize=resize_crop if self.antialias else resize_exact,
             n_threads=checked_threads(self.n_threads),
         )
         raw = (raw_detections(plan, hits) for plan, hits in zip(plans, each, strict=True))
         return [_upright_windows(windows, rotation) for windows in raw]
 
-    def _levels(self, scanner: Scanner, rotation: Rotation) -> list[Level]:
-        """Return the levels of the turned picture at which boxes keep the bounds and fit into the picture."""
+    def _levels(self, scanner: Scanner, rotation: Rotation, rows: _RowsOf) -> list[Level]:
+        """Return the levels of the turned picture with boxes that keep the bounds and fit, and with rows to scan."""
         least, most = Size(*self.min_size or (1, 1)), Size(*self.max_size or rotation.size)
         most = Size(min(most.width, rotation.size.width), min(most.height, rotation.size.height))
         if rotation.is_sideways:
             least, most = Size(*least[::-1]), Size(*most[::-1])
         window = scanner.cascade.window
-        return dense_levels(rotation.canvas, window, self.scale_factor, self.stride, (least, most))
+        levels = dense_levels(rotation.canvas, window, self.scale_factor, self.stride, (least, most))
+        return [level for level in levels if len(rows(level, window))]
 
-    def _scan(self, scanner: Scanner, integrals: LevelIntegrals, level: Level) -> Hits:
-        n_rows = level.size.height - scanner.cascade.window.height + 1
+    def _scan(self, scanner: Scanner, integrals: LevelIntegrals, level: Level, *, rows: _RowsOf) -> Hits:
         min_stages = max(scanner.cascade.n_stages - self.near_misses, 0) if self.near_misses else None
-        return scanner.scan_rows(integrals, np.arange(0, n_rows, level.step), min_stages=min_stages)
+        return scanner.scan_rows(integrals, rows(level, scanner.cascade.window), min_stages=min_stages)
 
 
 def detect_dense(
@@ -340,11 +354,31 @@ def _checked_group(group: str) -> Grouping:
         ) from None
 
 
+def _rows(level: Level, window: Size, *, canvas: Size, allowed: NDArray[np.bool_] | None) -> NDArray[np.intp]:
+    """Return the rows of windows to scan; those of a picture that is not turned, if pixel rows are `allowed`."""
+    rows = np.arange(0, level.size.height - window.height + 1, level.step)
+    if allowed is None:
+        return rows
+    boxes = boxes_at(level, window, np.column_stack([np.zeros_like(rows), rows]).astype(np.int32))
+    kept: NDArray[np.intp] = rows[allowed[_centres(_inside(boxes, canvas))[1]]]
+    return kept
+
+
+def _inside(boxes: NDArray[np.int32], canvas: Size) -> NDArray[np.int32]:
+    """Move boxes back that rounding has moved out."""
+    room = np.array(canvas) - boxes[:, 2:]
+    return np.concatenate([np.clip(boxes[:, :2], 0, room).astype(np.int32), boxes[:, 2:]], axis=1)
+
+
+def _centres(boxes: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the pixels, x and y of shape (2, n), in which the centres of boxes lie."""
+    centres: NDArray[np.int32] = (boxes[:, :2] + boxes[:, 2:] // 2).T
+    return centres
+
+
 def _upright_windows(raw: Detections, rotation: Rotation) -> Detections:
     """Map windows of a turned picture back; drop those whose boxes do not lie in the picture."""
-    room = np.array(rotation.canvas) - raw.boxes[:, 2:]  # rounding may have moved boxes out
-    corners = np.clip(raw.boxes[:, :2], 0, room).astype(np.int32)
-    inside = np.concatenate([corners, raw.boxes[:, 2:]], axis=1)
+    inside = _inside(raw.boxes, rotation.canvas)
     if rotation.is_none:
         return replace(raw, boxes=inside, angles=np.full(len(raw), rotation.angle))
     boxes = rotation.to_picture(inside)
@@ -361,5 +395,5 @@ def _allowed(raw: Detections, mask: NDArray[np.bool_] | None) -> Detections:
     """Keep windows whose centre lies on a mask."""
     if mask is None:
         return raw
-    x, y = (raw.boxes[:, :2] + raw.boxes[:, 2:] // 2).T
+    x, y = _centres(raw.boxes)
     return raw.select(mask[y, x])

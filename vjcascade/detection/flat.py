@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
+from vjcascade.features.cells import cell_offsets
 from vjcascade.features.haar import corner_offsets, inset_offsets
-from vjcascade.features.lbp import cell_offsets
 from vjcascade.kernels.scan import Model
 from vjcascade.types import FeatureType, Size
 

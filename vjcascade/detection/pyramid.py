@@ -105,14 +105,35 @@ def raw_detections(plan: Plan, hits: Sequence[Hits]) -> Detections:
     )
 
 
+def boxes_at(level: Level, window: Size, positions: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the boxes of windows: float32 products, rounded half to even.
+
+    Parameters
+    ----------
+    level : Level
+        Where the windows are.
+    window : Size
+        Of the cascade.
+    positions : ndarray of shape (n, 2), dtype int32
+        `x, y` of the windows' top left corners in level pixels.
+
+    Returns
+    -------
+    ndarray of shape (n, 4), dtype int32
+        In picture pixels; they may reach out of the picture, as `raw_detections` says.
+    """
+    boxes = np.empty((len(positions), 4), np.int32)
+    boxes[:, :2] = np.rint(positions.astype(np.float32) * level.scale)
+    boxes[:, 2:] = scaled_size(window, level.scale)
+    return boxes
+
+
 def _windows(scanner: Scanner, level: Level, hits: Hits) -> Detections:
-    """Return windows in picture pixels (float32 products, rounded half to even) and their margins."""
+    """Return windows in picture pixels and their margins."""
     cascade, n = scanner.cascade, len(hits)
     if n == 0:
         return Detections.empty()
-    boxes = np.empty((n, 4), np.int32)
-    boxes[:, :2] = np.rint(hits.positions.astype(np.float32) * level.scale)
-    boxes[:, 2:] = scaled_size(cascade.window, level.scale)
+    boxes = boxes_at(level, cascade.window, hits.positions)
     margins = hits.sums
     if cascade.n_stages:
         bars = cascade.effective_thresholds.astype(np.float64)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.kernels.haar import bin_edges, bin_values
 from vjcascade.parallel import blocks, run_all
+from vjcascade.scratch import let_go, scratch_array
 
 N_EDGE_SAMPLES = 256
 """Samples, evenly spaced, that stand for all when bins are laid out."""
@@ -15,10 +18,12 @@ N_EDGE_SAMPLES = 256
 SAMPLES_PER_BLOCK = 256
 """Samples whose corners are worked on together; 625 corners of them stay in a second-level cache."""
 
-FEATURES_PER_TASK = 8192
+FEATURES_PER_TASK = 2048
 
 
-def bin_features(features: NDArray[np.void], integrals: WindowIntegrals, n_threads: int) -> NDArray[np.uint8]:
+def bin_features(
+    features: NDArray[np.void], integrals: WindowIntegrals, n_threads: int, folder: Path | None = None
+) -> NDArray[np.uint8]:
     """Compute all features of all windows and sort each feature's values into 256 bins of equal width.
 
     The bins of a feature lie between its second smallest and second largest value of `N_EDGE_SAMPLES` windows.
@@ -32,6 +37,8 @@ def bin_features(features: NDArray[np.void], integrals: WindowIntegrals, n_threa
         Of the training windows.
     n_threads : int
         Threads; the result does not depend on it.
+    folder : Path, optional
+        Where the bins are kept if not in memory; see `vjcascade.scratch.scratch_array`.
 
     Returns
     -------
@@ -51,7 +58,7 @@ def bin_features(features: NDArray[np.void], integrals: WindowIntegrals, n_threa
     places = np.linspace(0, n_windows - 1, min(n_windows, N_EDGE_SAMPLES)).astype(np.intp)
     few = integrals.take(places)
     rows, weights = integrals.corner_rows(features), np.ascontiguousarray(features["weights"])
-    bins = np.empty((len(features), n_windows), np.uint8)
+    bins = scratch_array((len(features), n_windows), np.uint8, folder)
 
     def fill(part: slice) -> None:
         lowest, per_unit = np.empty((2, part.stop - part.start), np.float32)
@@ -66,6 +73,7 @@ def bin_features(features: NDArray[np.void], integrals: WindowIntegrals, n_threa
             SAMPLES_PER_BLOCK,
             bins[part],
         )
+        let_go(bins[part])
 
     run_all(fill, blocks(len(features), FEATURES_PER_TASK), n_threads)
     return bins

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ from vjcascade.formats._tree import Node
 
 METADATA_TAG = "vjcascade"
 
+_Node = tuple[int, Any, int, int]
+"""Feature, threshold or subset, left and right child, as in `NODE_DTYPE`."""
+
 _METADATA = f"  <{METADATA_TAG}><!--\n{{}}\n  --></{METADATA_TAG}>\n"
 
 
@@ -26,7 +30,8 @@ def haar_feature(node: Node) -> tuple[list[list[int]], list[float], bool]:
     """Read rectangles and tilt into the fields of `FEATURE_DTYPE`.
 
     Rectangles of zeros are absent ones. A feature of one rectangle gets it a second time, with weight 0: no sum
-    changes by that, and features of `Cascade` have two rectangles or three.
+    changes by that, and features of `Cascade` have two rectangles or three. Neither does one if a rectangle
+    without pixels, whatever its weight, becomes another one of weight 0.
     """
     rows = [tree.words_of(rect, "rects") for rect in tree.items(node, "rects")]
     if len(rows) > 3:
@@ -37,6 +42,10 @@ def haar_feature(node: Node) -> tuple[list[list[int]], list[float], bool]:
     weights = [tree.real(row[4]) for row in rows]
     while len(rects) > 1 and not any([*rects[-1], weights[-1]]):
         del rects[-1], weights[-1]
+    with_pixels = [rect for rect in rects if min(rect[2:]) > 0]
+    for place, rect in enumerate(rects):
+        if with_pixels and min(rect[2:]) == 0:
+            rects[place], weights[place] = with_pixels[0], 0.0
     if len(rects) == 1:
         rects, weights = 2 * rects, [*weights, 0.0]
     absent = 3 - len(rects)
@@ -44,6 +53,29 @@ def haar_feature(node: Node) -> tuple[list[list[int]], list[float], bool]:
     if tilted not in {0, 1}:
         raise ModelError(f"tilted is {tilted} instead of 0 or 1")
     return rects + absent * [[0, 0, 0, 0]], weights + absent * [0.0], tilted == 1
+
+
+def parents_first(nodes: list[_Node]) -> list[_Node]:
+    """Return a tree's nodes with children after parents; as they are if that is so, or cannot be.
+
+    OpenCV follows children wherever they are. The numbers of leaves stay.
+    """
+    children = [[child for child in node[2:] if child > 0] for node in nodes]
+    if all(child > place for place, some in enumerate(children) for child in some):
+        return nodes
+    sorter = TopologicalSorter[int]({place: [] for place in range(len(nodes))})
+    for place, some in enumerate(children):
+        for child in some:
+            sorter.add(child, place)
+    try:
+        order = [place for place in sorter.static_order() if place < len(nodes)]
+    except CycleError:
+        return nodes
+    moved = {place: now for now, place in enumerate(order) if place > 0}
+    return [
+        (feature, test, moved.get(left, left), moved.get(right, right))
+        for feature, test, left, right in (nodes[place] for place in order)
+    ]
 
 
 def read_metadata(root: Node) -> dict[str, Any]:

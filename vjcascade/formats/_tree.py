@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TypeAlias
 
 from vjcascade.errors import ModelError
@@ -98,6 +99,7 @@ def real_in(parent: Node, tag: str) -> float:
         return real(word)
 
 
+@lru_cache(maxsize=4096)  # the same few numbers come again and again
 def integer(word: str) -> int:
     """Return a 32-bit integer, written as OpenCV would also take it for decimal."""
     if not _INTEGER.fullmatch(word) or not -(2**31) <= int(word) < 2**31:
@@ -105,6 +107,7 @@ def integer(word: str) -> int:
     return int(word)
 
 
+@lru_cache(maxsize=4096)
 def real(word: str) -> float:
     """Return a number that is finite in float32; it may be written as a whole number."""
     if not _REAL.fullmatch(word) or abs(float(word)) >= _FLOAT32_END:

@@ -9,6 +9,7 @@ makes of such a file, and what is done here where it is careless:
   threshold), 3 and a subset of 8 where it is 256 (signed 32-bit words, bit `code & 31` of word `code >> 5`). Any
   other count would be read out of bounds, and is refused. OpenCV needs the element; scikit-image's LBP file,
   where it is misspelt as `featuhreParams`, is read here too.
+* A node's children may come before it; such nodes are put in order here.
 * It does not look at the children of stumps: the first leaf is the left one. Stumps whose children
   are not `0 -1` are refused.
 * A third rectangle of weight 0 is skipped. Features of one rectangle are evaluated as such.
@@ -29,6 +30,7 @@ from vjcascade.formats._parts import (
     haar_feature,
     metadata_text,
     number_text,
+    parents_first,
     read_metadata,
     rect_texts,
 )
@@ -229,7 +231,8 @@ def _tree(
     leaves = [tree.real(word) for word in tree.words(node, "leafValues")]
     if len(words) != length * (len(leaves) - 1):
         raise ModelError(f"{len(words)} numbers in internalNodes do not fit {len(leaves)} leaf values")
-    return [read_node(words[i : i + length]) for i in range(0, len(words), length)], leaves
+    nodes = [read_node(words[i : i + length]) for i in range(0, len(words), length)]
+    return parents_first(nodes), leaves
 
 
 def _haar_node(words: list[str]) -> _HaarNode:

@@ -5,7 +5,8 @@ loads it, and has no other detector; what 4.14 makes of a file is what is read h
 
 * Each node holds its feature; features are numbered as nodes are, and not shared.
 * A node's side is a leaf if it has `left_val` (`right_val`), otherwise `left_node` is the number of a node of
-  the same tree. Leaves are numbered as they come, left before right.
+  the same tree, which may come before its parent; such nodes are put in order here. Leaves are numbered as they come,
+  left before right.
 * `parent` and `next` are not looked at: stages that were a tree (as once in `frontalface_alt_tree`) are run one
   after the other.
 * A third rectangle whose weight is smaller than the float32 epsilon is dropped, and any missing rectangle is one of
@@ -16,7 +17,7 @@ Numbers are decimals of float32 and float64 there, of 17 digits; `1.691560074687
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ from vjcascade.formats._parts import (
     haar_feature,
     metadata_text,
     number_text,
+    parents_first,
     read_metadata,
     rect_texts,
 )
@@ -75,7 +77,7 @@ _RECT = """\
 class _Tree(NamedTuple):
     """A weak classifier: its nodes in the fields of `NODE_DTYPE`, their features and its leaves."""
 
-    nodes: list[tuple[int, float, int, int]]
+    nodes: list[tuple[int, Any, int, int]]
     features: list[tuple[list[list[int]], list[float], bool]]
     leaves: list[float]
 
@@ -197,7 +199,7 @@ def _tree(item: Node, n_nodes: int) -> _Tree:
             raise ModelError("it is alone in its tree, and does not have both left_val and right_val")
     if len(found.leaves) != len(item) + 1:
         raise ModelError(f"{len(item)} nodes do not fit {len(found.leaves)} leaf values")
-    return found
+    return found._replace(nodes=parents_first(found.nodes))
 
 
 def _without_third(

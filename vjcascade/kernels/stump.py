@@ -26,7 +26,7 @@ def least_on_line(
     n_features = len(bins)
     histograms = np.empty((4, N_BINS))
     for first in range(0, n_features, 4):
-        _add_up(bins, first, signed_weights, histograms)
+        add_up(bins, first, signed_weights, histograms)
         for lane in range(min(4, n_features - first)):
             below, low, high = 0.0, np.inf, -np.inf
             for b in range(N_BINS - 1):
@@ -47,18 +47,24 @@ def least_gini(
     below = np.empty((2, N_BINS + 1))
     for f in range(len(bins)):
         weights_below(bins[f], positive_part, negative_part, below)
-        mass_p, mass_n = below[0, N_BINS], below[1, N_BINS]
-        least = np.inf
-        for cut in range(1, N_BINS):
-            left_p, left_n = below[0, cut], below[1, cut]
-            right_p, right_n = mass_p - left_p, mass_n - left_n
-            left = left_p * left_n / (left_p + left_n + 1e-300)  # an empty side has none
-            least = min(least, 2 * (left + right_p * right_n / (right_p + right_n + 1e-300)))
-        losses[f] = least
+        losses[f] = impurity_of_cuts(below)
 
 
 @kernel
-def _add_up(
+def impurity_of_cuts(below: NDArray[np.float64]) -> float:  # IN (2, N_BINS + 1) weights below each cut
+    """Return the least sum of both sides' 2 P N / (P + N) over all cuts with bins on both sides."""
+    mass_p, mass_n = below[0, N_BINS], below[1, N_BINS]
+    least = np.inf
+    for cut in range(1, N_BINS):
+        left_p, left_n = below[0, cut], below[1, cut]
+        right_p, right_n = mass_p - left_p, mass_n - left_n
+        left = left_p * left_n / (left_p + left_n + 1e-300)  # an empty side has none
+        least = min(least, 2 * (left + right_p * right_n / (right_p + right_n + 1e-300)))
+    return least
+
+
+@kernel
+def add_up(
     bins: NDArray[np.uint8],  # IN (n_features, n_samples)
     first: int,
     weights: NDArray[np.float64],  # IN (n_samples,)

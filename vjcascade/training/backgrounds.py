@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.errors import ImageError, SourceError
+from vjcascade.formats.annotations.opencv_lists import Box
 from vjcascade.imaging import read_gray
 from vjcascade.parallel import checked_threads, ordered_map
 from vjcascade.training.sources import (
@@ -43,6 +44,8 @@ class Background:
         SHA-256 of size and pixels.
     pixels : ndarray of shape (height, width), dtype uint8, or None
         Grey levels; None if they are to be read from the file each time.
+    ignored : tuple of Box
+        Objects in it; windows at them are no negatives. Sides > 0.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Background:
     size: Size
     digest: bytes
     pixels: NDArray[np.uint8] | None
+    ignored: tuple[Box, ...] = ()
 
     def load(self) -> NDArray[np.uint8]:
         """Return the grey pixels, from memory or from the file.
@@ -61,7 +65,7 @@ class Background:
         """
         if self.pixels is not None:
             return self.pixels
-        advice = "leave the pictures alone while training runs, and start again"
+        advice = "leave the pictures alone while training runs; put it back as it was, and resume"
         try:
             gray = read_gray(self.path)
         except ImageError as error:
@@ -105,8 +109,13 @@ class Backgrounds:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of all pixels in order, in hexadecimal; names do not count."""
-        return hashlib.sha256(b"".join(photo.digest for photo in self.photos)).hexdigest()
+        """SHA-256 of all pixels and boxes in order, in hexadecimal; names do not count."""
+        parts = (photo.digest + str(photo.ignored).encode() * bool(photo.ignored) for photo in self.photos)
+        return hashlib.sha256(b"".join(parts)).hexdigest()
+
+    def ignored(self, index: int) -> NDArray[np.int32]:
+        """Return the boxes of the objects in photo `index`, shape (n, 4): `x, y, w, h` in pixels."""
+        return np.array(self.photos[index].ignored, np.int32).reshape(-1, 4)
 
     def subset(self, indices: Iterable[int]) -> Backgrounds:
         """Return the photos at `indices`, in that order, without copying pixels."""
@@ -129,9 +138,11 @@ def open_backgrounds(
     Parameters
     ----------
     source : str or path-like
-        A folder, searched with its subfolders, or a list like OpenCV's `bg.txt`.
+        A folder, searched with its subfolders, or a list like OpenCV's `bg.txt`. Photos of a list may show the object,
+        if boxes tell where, as in an `info.dat` (`NAME COUNT X Y WIDTH HEIGHT ...`): no window that shares more than a
+        third of the smaller area with a box is taken for a negative.
     window : Size
-        Training window; smaller photos are skipped. So are copies of a photo.
+        Training window; smaller photos are skipped. So are copies of a photo, but their boxes count.
     n_threads : int, optional
         Threads that decode; all processors if not given. The result does not depend on it.
     memory_limit : int
@@ -164,8 +175,10 @@ def open_backgrounds(
         elif photo.size.width < window.width or photo.size.height < window.height:
             small.append(picture.label)
             skipped.append(Skipped(picture.label, f"{photo.size} is smaller than the {window} window"))
-        elif photo.digest in photos:
-            skipped.append(Skipped(picture.label, f"same pixels as {photos[photo.digest].name}"))
+        elif (known := photos.get(photo.digest)) is not None:
+            skipped.append(Skipped(picture.label, f"same pixels as {known.name}"))
+            boxes = tuple(dict.fromkeys(known.ignored + photo.ignored))
+            photos[photo.digest] = replace(known, ignored=boxes)
         else:
             n_pixels = photo.size.width * photo.size.height
             fits = n_bytes + n_pixels <= memory_limit
@@ -185,11 +198,15 @@ def open_backgrounds(
 
 
 def _open(picture: Picture) -> Background | Skipped:
+    boxes = picture.boxes or ()
+    for box in boxes:
+        if box.width < 1 or box.height < 1:
+            return Skipped(picture.label, f"box {box} to ignore has no area")
     gray = read_or_skip(picture)
     if isinstance(gray, Skipped):
         return gray
     height, width = gray.shape
-    return Background(picture.name, picture.path, Size(width, height), pixel_digest(gray), gray)
+    return Background(picture.name, picture.path, Size(width, height), pixel_digest(gray), gray, boxes)
 
 
 def _why_none(report: SourceReport, small: Sequence[str], window: Size) -> str:

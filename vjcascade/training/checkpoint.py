@@ -1,26 +1,33 @@
 """Save a run after every stage, and go on with one that was interrupted.
 
-A run's folder holds one file, the model so far. Its metadata says with which settings and data it was trained and
-what each stage reached; everything else (the positives that are left, the next negatives) follows from these.
+A run's folder holds the model so far, ``cascade.xml``, and the false alarms that its last stage left,
+``negatives-K.npz`` for a model of K stages. The model's metadata says with which settings and data it was trained,
+what each stage reached, and which false alarms belong to it; everything else (the positives that are left, the
+negatives that are mined) follows from these. The false alarms are written before the model, and those of the stage
+before it are removed after it: at every moment there is a model with what belongs to it.
 """
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any
 
 from vjcascade.cascade import Cascade
 from vjcascade.errors import SettingsError
-from vjcascade.training.events import Rates, StageRecord
+from vjcascade.training.base import Base
+from vjcascade.training.carried import Carried
+from vjcascade.training.events import StageRecord
+from vjcascade.training.records import read_records
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.types import Size
-
-Told = TypeVar("Told", Rates, StageRecord)
+from vjcascade.words import counted
 
 MODEL_NAME = "cascade.xml"
+
+CARRIED_NAME = "negatives-{}.npz"
+"""File of the false alarms that belong to a model of so many stages."""
 
 
 class Checkpoint:
@@ -31,20 +38,33 @@ class Checkpoint:
     path : Path
         The model file, or where it will be.
     cascade : Cascade
-        Stages trained so far.
+        Stages so far.
     records : list of StageRecord
-        One for each.
+        One for each, but for those that were trained elsewhere and have none.
     origin : mapping
-        Settings and data of the run, as plain JSON values.
+        Settings and data of the run, and the model that it continues, as plain JSON values.
+    carried : Carried, optional
+        False alarms of the last stage; none if not given.
+    is_saved : bool
+        Whether all this is in the folder already.
     """
 
     def __init__(
-        self, path: Path, cascade: Cascade, records: list[StageRecord], origin: Mapping[str, Any]
+        self,
+        path: Path,
+        cascade: Cascade,
+        records: list[StageRecord],
+        origin: Mapping[str, Any],
+        carried: Carried | None = None,
+        *,
+        is_saved: bool = False,
     ) -> None:
         self.path = path
         self.cascade = cascade
         self.records = records
+        self.carried = carried or Carried.none(cascade.window)
         self._origin = dict(origin)
+        self._is_saved = is_saved
 
     @classmethod
     def open(
@@ -54,6 +74,7 @@ class Checkpoint:
         settings: TrainingSettings,
         data: Mapping[str, Any],
         *,
+        base: Base | None = None,
         resume: bool = False,
         overwrite: bool = False,
     ) -> Checkpoint:
@@ -69,6 +90,8 @@ class Checkpoint:
             All but those in `MAY_CHANGE` must be those of the run that is resumed.
         data : mapping
             What tells one set of training data from another; plain JSON values.
+        base : Base, optional
+            The model to add stages to. A run that is resumed knows it and need not be told again.
         resume : bool
             Go on with the model in the folder, if there is one.
         overwrite : bool
@@ -77,7 +100,7 @@ class Checkpoint:
         Returns
         -------
         Checkpoint
-            Without stages, or with those of the run that is resumed.
+            Without stages, with those of `base`, or with those of the run that is resumed.
 
         Raises
         ------
@@ -90,11 +113,22 @@ class Checkpoint:
         cls.check_folder(folder, resume=resume, overwrite=overwrite)
         path = folder / MODEL_NAME
         origin = {"window": str(window), "settings": settings.as_dict(), "data": dict(data)}
+        if base is not None:
+            origin["continued"] = dict(base.origin)
         if not path.exists() or overwrite:
-            return cls(path, Cascade(window), [], origin)
+            started, records = (
+                (Cascade.empty(window, settings.features), [])
+                if base is None
+                else (base.cascade, base.records)
+            )
+            return cls(path, started, records, origin)
         cascade = Cascade.load(path)
+        known = cascade.metadata.get("continued")
+        if base is None and known is not None:
+            origin["continued"] = known
         _refuse_differences(path, cascade.metadata, origin)
-        return cls(path, cascade, _records(path, cascade), origin)
+        records = _records(path, cascade)
+        return cls(path, cascade, records, origin, _carried(path, cascade), is_saved=True)
 
     @staticmethod
     def check_folder(folder: Path, *, resume: bool, overwrite: bool) -> None:
@@ -126,38 +160,109 @@ class Checkpoint:
                 f"{folder} already holds a model, {MODEL_NAME}: resume or overwrite it, or take another output folder"
             )
 
-    def save(self, cascade: Cascade, record: StageRecord) -> Cascade:
-        """Save the cascade with its newest stage, atomically; return it with its metadata."""
-        records = [*self.records, record]
-        cascade = cascade.with_metadata({**self._origin, "stages": [one.as_dict() for one in records]})
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        cascade.save(self.path)
-        self.cascade, self.records = cascade, records
+    @property
+    def n_continued(self) -> int:
+        """Stages that were there before this run: those of the model that it continues."""
+        return int(self._origin.get("continued", {}).get("stages", 0))
+
+    def begin(self) -> None:
+        """Save the model that a new run continues, so that it can be resumed before its first stage is done.
+
+        Raises
+        ------
+        OSError
+            If it cannot be saved.
+        """
+        if self.n_continued and not self._is_saved:
+            self._write(self.cascade, self.records, self.carried)
+
+    def save(self, cascade: Cascade, record: StageRecord, carried: Carried | None = None) -> Cascade:
+        """Save the cascade with its newest stage, atomically; return it with its metadata.
+
+        Parameters
+        ----------
+        cascade : Cascade
+            One stage longer than before.
+        record : StageRecord
+            Of this stage.
+        carried : Carried, optional
+            False alarms of this stage; none if not given.
+
+        Returns
+        -------
+        Cascade
+            As saved.
+
+        Raises
+        ------
+        OSError
+            If a file cannot be written, as on a full disk. What was saved before is untouched.
+        """
+        return self._write(cascade, [*self.records, record], carried or Carried.none(cascade.window))
+
+    def _write(self, cascade: Cascade, records: list[StageRecord], carried: Carried) -> Cascade:
+        told = {"stages": [one.as_dict() for one in records], "carried_sha256": carried.digest}
+        cascade = cascade.with_metadata({**self._origin, **told})
+        folder = self.path.parent
+        kept = None if carried.is_empty else folder / CARRIED_NAME.format(cascade.n_stages)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if kept is not None:
+                carried.save(kept)
+            cascade.save(self.path)
+        except OSError as error:
+            raise OSError(error.errno, self._what_is_lost(error, cascade), error.filename) from error
+        for path in folder.glob(CARRIED_NAME.format("*")):
+            if path != kept:
+                path.unlink(missing_ok=True)
+        self.cascade, self.records, self.carried, self._is_saved = cascade, records, carried, True
         return cascade
+
+    def _what_is_lost(self, error: OSError, cascade: Cascade) -> str:
+        n_saved = self.cascade.n_stages if self._is_saved else 0
+        kept = (
+            f"that of {counted(n_saved, 'stage')} is, make room and resume"
+            if n_saved
+            else "make room and begin again"
+        )
+        return f"{error.strerror}; the model of {counted(cascade.n_stages, 'stage')} is not saved, {kept}"
 
 
 MAY_CHANGE = ("settings.max_stages", "settings.target_false_alarm_rate", "settings.max_windows")
 """Settings that say when to end, not how to train: a resumed run may change them."""
 
+_ADVICE = "Bring back what it was, or continue the model in another output folder"
+
 
 def _refuse_differences(path: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     if not isinstance(old.get("stages"), list):
         raise SettingsError(
-            f"{path} cannot be resumed: it does not say how it was trained. Overwrite it, or take another output folder"
+            f"{path} cannot be resumed: it does not say how it was trained. Overwrite it, or continue it in another "
+            "output folder"
         )
     before, now = _flat(old), _flat(new)
-    changed = [name for name in now if name not in MAY_CHANGE and before.get(name) != now[name]]
+    if before.get("continued.model_sha256") != now.get("continued.model_sha256"):
+        raise SettingsError(
+            f"{path} cannot be resumed: it does not continue the model {now['continued.model']} but "
+            f"{before.get('continued.model', 'none')}"
+        )
+    names = [*now, *(name for name in before if name.startswith("data.") and name not in now)]
+    changed = [
+        name
+        for name in names
+        if name not in MAY_CHANGE and not name.startswith("continued.") and before.get(name) != now.get(name)
+    ]
     # Fingerprints follow from the window and the pictures: they say something only where nothing else does.
     telling = [name for name in changed if not name.endswith("_sha256")]
     if telling:
         differences = "; ".join(
-            f"{name}: {before.get(name)} in the model, {now[name]} now" for name in telling
+            f"{name}: {before.get(name)} in the model, {now.get(name)} now" for name in telling
         )
-        raise SettingsError(f"{path} was trained otherwise and cannot be resumed; {differences}")
+        raise SettingsError(f"{path} was trained otherwise and cannot be resumed; {differences}. {_ADVICE}")
     if changed:
         what = " and ".join(name.removeprefix("data.").removesuffix("_sha256") for name in changed)
         raise SettingsError(
-            f"{path} cannot be resumed: as many {what} as before, but they are other pictures"
+            f"{path} cannot be resumed: as many {what} as before, but they are other pictures. {_ADVICE}"
         )
 
 
@@ -175,35 +280,24 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 def _records(path: Path, cascade: Cascade) -> list[StageRecord]:
     """Return what the model says of its stages."""
     try:
-        records = [_told(StageRecord, values) for values in cascade.metadata["stages"]]
+        records = read_records(cascade.metadata)
+        continued = cascade.metadata.get("continued", {"stages": 0, "without_record": 0})
+        n_continued, n_without = int(continued["stages"]), int(continued["without_record"])
     except (KeyError, TypeError, ValueError) as error:
         raise SettingsError(
             f"{path} cannot be resumed: what it says of its stages is damaged ({error})"
         ) from error
-    if len(records) != cascade.n_stages:
+    if len(records) + n_without != cascade.n_stages or n_continued > cascade.n_stages:
         raise SettingsError(
             f"{path} cannot be resumed: it has {cascade.n_stages} stages and tells of {len(records)}"
         )
     return records
 
 
-def _told(kind: type[Told], values: Any) -> Told:
-    """Make a record of what a file says, once the types and ranges are right."""
-    if not isinstance(values, Mapping):
-        raise TypeError(f"{values!r} in the place of {kind.__name__}")
-    fields = dict(values)
-    for name, hint in get_type_hints(kind).items():
-        kinds = get_args(hint) or (hint,)
-        if Rates in kinds and isinstance(fields[name], Mapping):
-            fields[name] = _told(Rates, fields[name])
-        if type(fields[name]) not in kinds or not _in_range(name, fields[name]):
-            raise ValueError(f"{name} {fields[name]!r}")
-    return kind(**fields)
-
-
-def _in_range(name: str, value: Any) -> bool:
-    if name == "overall_false_alarm_rate":
-        return bool(0 < value <= 1)
-    if name.endswith("_rate") and value is not None:
-        return bool(0 <= value <= 1)
-    return value >= 0 if isinstance(value, int) else not isinstance(value, float) or math.isfinite(value)
+def _carried(path: Path, cascade: Cascade) -> Carried:
+    """Return the false alarms that belong to the model; none with models that were saved without."""
+    nothing = Carried.none(cascade.window)
+    digest = cascade.metadata.get("carried_sha256", nothing.digest)
+    if digest == nothing.digest:
+        return nothing
+    return Carried.load(path.with_name(CARRIED_NAME.format(cascade.n_stages)), str(digest))

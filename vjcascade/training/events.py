@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.training.room import IN_MEMORY, Room
+from vjcascade.training.usage import Stopwatch
 
 
 @dataclass(frozen=True)
@@ -109,15 +115,101 @@ class Progress:
         In the part's own unit; `total` may be an upper bound.
     detail : str
         What to show beside it.
+    pass_rate : float or None
+        In mining: share of the windows looked at so far that pass the stages so far.
     """
 
     part: str
     done: int
     total: int
     detail: str = ""
+    pass_rate: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class RunBegun:
+    """Training begins, or goes on.
+
+    Attributes
+    ----------
+    window : str
+        Training window, as "24x24".
+    settings : mapping
+        All settings, as plain JSON values.
+    counts : mapping
+        Positives and photos, those to train on and those held out, and threads.
+    records : tuple of StageRecord
+        Stages that are there already.
+    mean_positive : ndarray of shape (h, w), dtype uint8, or None
+        The mean of the positives to train on.
+    sources : mapping
+        Where "positives" and "negatives" come from, as given.
+    """
+
+    window: str
+    settings: Mapping[str, Any]
+    counts: Mapping[str, int]
+    records: tuple[StageRecord, ...] = ()
+    mean_positive: NDArray[np.uint8] | None = None
+    sources: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
+class StageBegun:
+    """A stage begins.
+
+    Attributes
+    ----------
+    stage : int
+        Counted from 1.
+    """
+
+    stage: int
+
+
+@dataclass(frozen=True)
+class MiningDone:
+    """The negatives that a stage is trained on are there.
+
+    Attributes
+    ----------
+    stage : int
+        Counted from 1.
+    n_negatives : int
+        Windows.
+    n_searched : int
+        Windows looked at.
+    pass_rate : float
+        Share of these that pass the stages so far.
+    """
+
+    stage: int
+    n_negatives: int
+    n_searched: int
+    pass_rate: float
+
+
+@dataclass(frozen=True)
+class RoundDone:
+    """A stage has one weak classifier more.
+
+    Attributes
+    ----------
+    stage : int
+        Counted from 1.
+    n_weak : int
+        Weak classifiers so far.
+    tuned, natural : Rates
+        As in `StageRecord`, were the stage to end here.
+    """
+
+    stage: int
+    n_weak: int
+    tuned: Rates
+    natural: Rates
+
+
+@dataclass(frozen=True, eq=False)
 class StageDone:
     """A stage is trained and saved.
 
@@ -129,11 +221,23 @@ class StageDone:
         Stages that the cascade may have in the end.
     seconds : float
         How long it took.
+    parts : mapping
+        Seconds of its parts, by name.
+    memory : int or None
+        The most resident bytes that were seen when one of the parts ended.
+    pass_rate : float or None
+        Share of the windows looked at in mining that passed the stages before it.
+    false_alarms : ndarray of shape (n, h, w), dtype uint8, or None
+        The training negatives that score best, the best first.
     """
 
     record: StageRecord
     n_stages: int
     seconds: float
+    parts: Mapping[str, float] = field(default_factory=dict)
+    memory: int | None = None
+    pass_rate: float | None = None
+    false_alarms: NDArray[np.uint8] | None = None
 
 
 @dataclass(frozen=True)
@@ -149,13 +253,23 @@ class Ended:
     text: str
 
 
-Event = Note | Progress | StageDone | Ended
+Event = Note | Progress | RunBegun | StageBegun | MiningDone | RoundDone | StageDone | Ended
 Listener = Callable[[Event], None]
 
 
 def ignore(event: Event) -> None:
     """Listen to nothing."""
     del event
+
+
+def both(first: Listener, second: Listener) -> Listener:
+    """Return a listener that passes each event on to two, in this order."""
+
+    def listen(event: Event) -> None:
+        first(event)
+        second(event)
+
+    return listen
 
 
 @dataclass(frozen=True)
@@ -170,13 +284,22 @@ class Work:
         Threads; results do not depend on it.
     listener : Listener
         Gets the events.
+    stage : int
+        The stage that it belongs to, counted from 1; 0 for none.
+    clock : Stopwatch
+        Takes the time of its parts.
+    room : Room
+        Where features are kept.
     """
 
     part: str
     n_threads: int
     listener: Listener = ignore
+    stage: int = 0
+    clock: Stopwatch = field(default_factory=Stopwatch, compare=False)
+    room: Room = IN_MEMORY
 
-    def progress(self, done: int, total: int, detail: str = "") -> None:
+    def progress(self, done: int, total: int, detail: str = "", pass_rate: float | None = None) -> None:
         """Tell how far it is.
 
         Parameters
@@ -185,5 +308,7 @@ class Work:
             As in `Progress`.
         detail : str
             What to show beside it.
+        pass_rate : float, optional
+            As in `Progress`.
         """
-        self.listener(Progress(self.part, done, total, detail))
+        self.listener(Progress(self.part, done, total, detail, pass_rate))

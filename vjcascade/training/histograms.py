@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Self
 
 import numpy as np
@@ -15,8 +16,10 @@ from vjcascade.boosters.state import Floats
 from vjcascade.kernels import histogram
 from vjcascade.kernels.haar import N_BINS
 from vjcascade.parallel import blocks, run_all
+from vjcascade.scratch import let_go, scratch_array
+from vjcascade.training.splits import THRESHOLDS, Splits
 
-FEATURES_PER_TASK = 4096
+FEATURES_PER_TASK = 1024
 
 FEATURES_AT_ONCE = 128
 """Their histograms stay in a second-level cache between being brought up to date and being read."""
@@ -33,7 +36,7 @@ MIN_SAMPLES_TO_KEEP = 8 * N_BINS
 FIRST_TOLERANCE = 0.01
 """Share of a class's weight that may be out of date, until something is known."""
 
-TOLERANCES = 1e-4, 0.1
+TOLERANCES = 1e-6, 0.1
 """The least and the largest such share."""
 
 SHARE_LEFT_OPEN = 0.002, 0.008
@@ -78,17 +81,30 @@ class Histograms:
         Each feature's values, sorted into bins.
     n_threads : int
         Threads; results do not depend on it.
+    splits : Splits
+        What is measured: cuts between bins, or subsets of them. Either way a value is computed from sums over bins,
+        those on one side and those on the other, and the bounds hold for sums over any bins.
+    folder : Path, optional
+        Where histograms are kept if not in memory; see `vjcascade.scratch.scratch_array`.
     """
 
-    def __init__(self, bins: NDArray[np.uint8], n_threads: int = 1) -> None:
+    def __init__(
+        self,
+        bins: NDArray[np.uint8],
+        n_threads: int = 1,
+        splits: Splits = THRESHOLDS,
+        folder: Path | None = None,
+    ) -> None:
         self._bins = bins
+        self._splits = splits
+        self._folder = folder
         self._n_threads = n_threads
         self._kept: _Weights | None = None
         self._histograms: NDArray[np.int64] | None = None
         self._tolerance = FIRST_TOLERANCE
 
     def on_lines(self, lines: Floats, now: Round) -> Measured:
-        """Return each feature's least ``a * errors_p + b * errors_n``, over cuts with bins on both sides.
+        """Return each feature's least ``a * errors_p + b * errors_n``.
 
         Parameters
         ----------
@@ -105,7 +121,7 @@ class Histograms:
         values = np.empty((len(lines), len(self._bins)))
 
         def measure(histograms: NDArray[np.int64], unit: Floats, part: slice) -> None:
-            histogram.least_on_lines(histograms, lines * unit, values[:, part])
+            self._splits.least_on_lines(histograms, lines * unit, values[:, part])
 
         weights = self._pass(now, measure)
         return Measured(values - (lines @ weights.above)[:, None], values + (lines @ weights.below)[:, None])
@@ -128,7 +144,7 @@ class Histograms:
         values = np.empty(len(self._bins))
 
         def measure(histograms: NDArray[np.int64], unit: Floats, part: slice) -> None:
-            histogram.least_gini(histograms, factors * unit, values[part])
+            self._splits.least_gini(histograms, factors * unit, values[part])
 
         weights = self._pass(now, measure)
         # A side's impurity rises with either weight, by at most twice as much as the weight does.
@@ -146,12 +162,18 @@ class Histograms:
         factor = 1.25 if n_open < few else 0.7 if n_open > many else 1.0
         self._tolerance = min(max(self._tolerance * factor, TOLERANCES[0]), TOLERANCES[1])
 
+    def tighten(self) -> bool:
+        """Let next to nothing be out of date from now on; return whether that makes a difference."""
+        was_loose = self._tolerance > TOLERANCES[0]
+        self._tolerance = TOLERANCES[0]
+        return was_loose
+
     def _pass(self, now: Round, measure: Measure) -> _Weights:
         """Bring the histograms up to date and measure all features; return the weights that they stand for."""
         parts = np.stack([now.positive_part, now.negative_part])
         keep = not now.is_part and parts.shape[1] >= MIN_SAMPLES_TO_KEEP
         if keep and self._histograms is None:
-            self._histograms = np.empty((len(self._bins), N_BINS), np.int64)
+            self._histograms = scratch_array((len(self._bins), N_BINS), np.int64, self._folder)
         weights, changes = _brought_up_to_date(self._kept if keep else None, parts, self._tolerance)
         histograms = self._histograms if keep else None
 
@@ -162,6 +184,9 @@ class Histograms:
                 own = spare[: some.stop - some.start] if histograms is None else histograms[part]
                 histogram.add_changes(self._bins[part], *changes, own)
                 measure(own, weights.unit, part)
+            let_go(self._bins[task])
+            if histograms is not None:
+                let_go(histograms[task])
 
         run_all(work, blocks(len(self._bins), FEATURES_PER_TASK), self._n_threads)
         if keep:

@@ -1,40 +1,51 @@
 """Mining: collect background windows that the cascade so far wrongly accepts.
 
-The rows of every level image are dealt out to 64 combs: row y belongs to comb y modulo 64. A sweep goes once over the
-photos, in random order, and scans the rows of some combs; the next sweep takes others. So windows come from all
-photos while many pass, every window is scanned when few do, and none is looked at twice.
+A sweep goes once over the photos, in random order, and looks at the same share of each; how large it is follows from
+the pass rate so far. The next sweep takes other windows, until enough are found or all were looked at. The rules:
+
+* while many pass, a photo gives at most twice its equal share of the windows wanted; what it has beyond waits until
+  the sweep is over, and is taken, photo by photo in turn, if others had too little;
+* within a photo, its levels give windows in turn. By their numbers, three in four would be of the smallest objects,
+  below twice the window; a detector, which looks at every second row and column there, meets two in five. In turn,
+  every size of object counts the same, so that the few windows of large ones are learned as well. (Five stages on 2,000
+  faces, five seeds: 4 % fewer false alarms of all sizes than with windows by their numbers, 9 % fewer among those of
+  eight times the window and more; seeds differ by more than that);
+* when few pass, all are taken, whatever photo and level they are of;
+* no window is looked at twice, and of copies one is taken;
+* windows at boxes to be ignored count as looked at, but not as accepted.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
-from vjcascade.detection.scales import scan_levels
 from vjcascade.detection.scanner import Scanner
-from vjcascade.imaging import resize_exact
 from vjcascade.parallel import ordered_map
+from vjcascade.training.candidates import PhotoScan
+from vjcascade.training.collection import Collection, Outlook
+from vjcascade.training.deals import Deck, Rows, cut_deal
 from vjcascade.training.events import Work
 from vjcascade.types import Size
 
-SCALE_FACTOR = 1.1
-"""Ratio of neighbouring levels: that of a detection with default settings."""
+SURPLUS = 1.25
+"""A sweep looks at so much that it expects this multiple of the windows wanted."""
 
-N_COMBS = 64
+SURPLUS_FOR_HARDEST = 5.0
+"""The same where the hardest of them are chosen."""
 
-EXPECTED_SURPLUS = 2.0
-"""A sweep scans so many combs that it expects this multiple of the windows wanted."""
+LEAST_SWEEP = 0.01
+"""Share of all windows that a sweep after the first takes, at least."""
 
 
 class Photos(Protocol):
-    """Grey pictures without objects; `vjcascade.training.backgrounds.Backgrounds` is one."""
+    """Grey pictures; `vjcascade.training.backgrounds.Backgrounds` is one."""
 
     @property
     def sizes(self) -> Sequence[Size]:
@@ -43,6 +54,9 @@ class Photos(Protocol):
     def __len__(self) -> int: ...
 
     def __getitem__(self, index: int, /) -> NDArray[np.uint8]: ...
+
+    def ignored(self, index: int, /) -> NDArray[np.int32]:
+        """Return the boxes of the objects in a photo, shape (n, 4): `x, y, w, h` in its pixels, sides > 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +70,7 @@ class Mined:
     n_searched : int
         Windows looked at.
     n_accepted : int
-        Those of them that the cascade accepts.
+        Those of them that the cascade accepts, copies and known ones too, but not those at ignored boxes.
     exhausted : bool
         Whether every window of every photo was looked at; more can then not be found.
     """
@@ -72,45 +86,6 @@ class Mined:
         return self.n_accepted / max(self.n_searched, 1)
 
 
-@dataclass(frozen=True, eq=False)
-class _Yield:
-    """What one photo gave in one sweep: distinct accepted windows in random order."""
-
-    windows: NDArray[np.uint8]
-    n_searched: int
-    n_accepted: int
-
-
-class _Collection:
-    """Distinct windows up to a number wanted; what a photo gives beyond its share waits until the sweep is over."""
-
-    def __init__(self, n_wanted: int, share: int) -> None:
-        self._n_wanted = n_wanted
-        self._share = share
-        self._seen: set[bytes] = set()
-        self._spare: list[NDArray[np.uint8]] = []
-        self.windows: list[NDArray[np.uint8]] = []
-
-    @property
-    def n_missing(self) -> int:
-        return self._n_wanted - len(self.windows)
-
-    def add(self, windows: NDArray[np.uint8]) -> None:
-        room = min(self._share, self.n_missing)
-        for window in windows:
-            key = window.tobytes()
-            if key not in self._seen and (room > 0 or len(self._spare) < self._n_wanted):
-                self._seen.add(key)
-                (self.windows if room > 0 else self._spare).append(window)
-                room -= 1
-
-    def fill_up(self, rng: np.random.Generator) -> None:
-        """Take windows beyond the photos' shares, at random, as far as windows are missing."""
-        for i in rng.permutation(len(self._spare))[: self.n_missing]:
-            self.windows.append(self._spare[i])
-        self._spare.clear()
-
-
 def count_windows(photos: Photos, window: Size) -> int:
     """Return how many windows mining could look at.
 
@@ -120,14 +95,10 @@ def count_windows(photos: Photos, window: Size) -> int:
     >>> count_windows(SimpleNamespace(sizes=[Size(26, 25)]), Size(24, 24))
     6
     """
-    return sum(
-        (level.size.width - window.width + 1) * (level.size.height - window.height + 1)
-        for size in photos.sizes
-        for level in scan_levels(size, window, SCALE_FACTOR)
-    )
+    return sum(deck.n_windows for deck in _decks(photos, window))
 
 
-def mine_negatives(
+def mine_negatives(  # noqa: PLR0913  (the last two are for few callers)
     photos: Photos,
     cascade: Cascade,
     n_wanted: int,
@@ -136,25 +107,36 @@ def mine_negatives(
     max_windows: int,
     seed: Sequence[int],
     work: Work,
+    known: NDArray[np.uint8] | Sequence[NDArray[np.uint8]] = (),
+    hardest: bool = False,
 ) -> Mined:
     """Collect windows that the cascade accepts.
+
+    The cost is that of scanning: 30 to 40 ns of processor time for each window looked at, a microsecond more for each
+    one taken. A sweep that looks at little of each photo takes a millisecond or two a photo. Photos that are not in
+    memory are read and decoded in the threads, in every sweep, and up to twice as many ahead as there are threads.
 
     Parameters
     ----------
     photos : Photos
-        Pictures without objects.
+        Pictures without objects, or with boxes around them to ignore.
     cascade : Cascade
         Stages trained so far; without stages it accepts everything above the contrast floor.
     n_wanted : int
         Windows wanted, > 0.
     expected_pass_rate : float
-        Share of windows that the cascade should accept, in (0, 1]; decides how densely photos are scanned first.
+        Share of windows that the cascade should accept, in (0, 1]; decides how many the first sweep looks at.
     max_windows : int
-        Windows looked at, at most (the photo under way is finished).
+        Windows looked at, at most: what is left when no further row of the photo under way fits is not looked at.
     seed : sequence of int
-        Chooses the order of photos, combs and windows; same seed, same windows, for any number of threads.
+        Chooses the order of photos and windows; same seed, same windows, for any number of threads.
     work : Work
         Threads, and who hears of the progress.
+    known : ndarray of shape (n, h, w), dtype uint8, optional
+        Windows that the caller has already: they are not returned.
+    hardest : bool, optional
+        Prefer, of the windows that a sweep accepts, those with the highest sums of the last stage. A sweep then looks
+        at more and always goes over all photos; the rule for the share of a photo stays.
 
     Returns
     -------
@@ -165,67 +147,111 @@ def mine_negatives(
     ----------
     .. [1] Sung & Poggio, "Example-based learning for view-based human face detection", PAMI 20(1), 1998
            (bootstrapping). :doi:`10.1109/34.655648`
+
+    Examples
+    --------
+    >>> from vjcascade.imaging import write_image
+    >>> from vjcascade.training.backgrounds import open_backgrounds
+    >>> write_image("noise.png", np.random.default_rng(0).integers(0, 256, (30, 40), np.uint8))
+    >>> photos = open_backgrounds(".", Size(24, 24))
+    >>> options = {"expected_pass_rate": 1.0, "max_windows": 1000, "seed": [1], "work": Work("mining", 1)}
+    >>> mine_negatives(photos, Cascade(Size(24, 24)), 3, **options).windows.shape
+    (3, 24, 24)
     """
-    rng = np.random.default_rng(seed)
-    scanner = Scanner(cascade)
-    collection = _Collection(n_wanted, share=math.ceil(2 * n_wanted / max(len(photos), 1)))
-    combs = rng.permutation(N_COMBS)
-    n_total = count_windows(photos, cascade.window)
-    n_searched, n_accepted = 0, 0
-    pass_rate = expected_pass_rate
-    while len(combs) and n_total and collection.n_missing > 0 and n_searched < max_windows:
-        per_comb = max(pass_rate * n_total / N_COMBS, 1e-9)
-        n_now = min(math.ceil(EXPECTED_SURPLUS * collection.n_missing / per_comb), len(combs))
-        now, combs = combs[:n_now], combs[n_now:]
-        sweep_seed = [*seed, len(combs)]
-        order = rng.permutation(len(photos)).tolist()
-        scan = partial(_scan_photo, photos, scanner, now, n_wanted, sweep_seed)
-        for found in ordered_map(scan, order, work.n_threads):
-            collection.add(found.windows)
-            n_searched += found.n_searched
-            n_accepted += found.n_accepted
-            detail = f"{len(collection.windows)} of {n_wanted} found in {n_searched:,} windows"
-            work.progress(len(collection.windows), n_wanted, detail)
-            if collection.n_missing == 0 or n_searched >= max_windows:
+    shape = (0, cascade.window.height, cascade.window.width)
+    old = np.asarray(known, np.uint8).reshape(-1, *shape[1:])
+    share = math.ceil(2 * n_wanted / max(len(photos), 1))
+    collection = Collection(n_wanted, share, old, hardest=hardest)
+    search = _Search(photos, Scanner(cascade), list(seed), hardest=hardest)
+    outlook = Outlook(work, n_wanted, min(search.n_windows, max_windows))
+    rng, end = np.random.default_rng(seed), 0.0
+    pass_rate = max(expected_pass_rate - len(old) / max(search.n_windows, 1), 1e-12)  # of windows not known
+    while end < 1 and search.n_windows and collection.n_missing > 0 and not search.is_bounded:
+        n_now = (SURPLUS_FOR_HARDEST if hardest else SURPLUS) * collection.n_missing / pass_rate
+        begin, end = end, min(end + max(n_now / search.n_windows, LEAST_SWEEP if end else 0), 1.0)
+        outlook.sweep_end = min(round(end * search.n_windows), max_windows)
+        for found in search.sweep(rng, (begin, end), max_windows, work.n_threads):
+            collection.add(found)
+            outlook.tell(collection, search.n_searched, search.n_accepted / max(search.n_searched, 1))
+            if collection.is_complete:
                 break
-        collection.fill_up(rng)
-        pass_rate = max(n_accepted, 1) / max(n_searched, 1)
-    height_width = cascade.window[::-1]
-    return Mined(
-        np.array(collection.windows, np.uint8).reshape(-1, *height_width),
-        n_searched,
-        n_accepted,
-        exhausted=n_searched == n_total,
-    )
+        collection.settle(rng)
+        pass_rate = max(collection.n_found, 1) / max(search.n_searched, 1)
+    mined_rate = search.n_accepted / max(search.n_searched, 1)
+    outlook.tell(collection, search.n_searched, mined_rate, ended=True)
+    exhausted = search.n_searched == search.n_windows
+    return Mined(collection.windows, search.n_searched, search.n_accepted, exhausted)
 
 
-def _scan_photo(
-    photos: Photos,
-    scanner: Scanner,
-    combs: NDArray[np.intp],
-    n_wanted: int,
-    seed: Sequence[int],
-    index: int,
-) -> _Yield:
-    """Scan some rows of all levels of one photo."""
-    gray, window = photos[index], scanner.cascade.window
-    rng = np.random.default_rng([*seed, index])
-    size = Size(gray.shape[1], gray.shape[0])
-    levels = [resize_exact(gray, level.size) for level in scan_levels(size, window, SCALE_FACTOR)]
-    places = []  # (level, x, y) of accepted windows
-    n_searched = 0
-    for i, level in enumerate(levels):
-        every_row = np.arange(level.shape[0] - window.height + 1)
-        hits = scanner.scan_rows(scanner.integrals(level), every_row[np.isin(every_row % N_COMBS, combs)])
-        places.append(np.column_stack([np.full(len(hits), i, np.int32), hits.positions]))
-        n_searched += hits.n_windows
-    accepted = np.concatenate(places) if places else np.empty((0, 3), np.int32)
-    chosen: dict[bytes, NDArray[np.uint8]] = {}
-    for place in rng.permutation(len(accepted)):
-        if len(chosen) == n_wanted:
-            break
-        i, x, y = accepted[place]
-        found = levels[i][y : y + window.height, x : x + window.width]
-        chosen.setdefault(found.tobytes(), found)
-    windows = np.array(list(chosen.values()), np.uint8).reshape(-1, window.height, window.width)
-    return _Yield(windows, n_searched, len(accepted))
+class _Task(NamedTuple):
+    """What is to be looked at in one photo."""
+
+    photo: int
+    dealt: list[Rows]
+
+
+class _Search:
+    """Look at the photos in sweeps.
+
+    Attributes
+    ----------
+    n_windows : int
+        Windows of all photos.
+    n_searched, n_accepted : int
+        Windows looked at so far, and those of them that are accepted.
+    is_bounded : bool
+        Whether a sweep had to stop at the greatest number of windows.
+    """
+
+    def __init__(self, photos: Photos, scanner: Scanner, seed: list[int], *, hardest: bool) -> None:
+        self._photos, self._scanner, self._seed, self._hardest = photos, scanner, seed, hardest
+        self._decks = _decks(photos, scanner.cascade.window)
+        self._n_sweeps = 0
+        self.n_windows = sum(deck.n_windows for deck in self._decks)
+        self.n_searched = self.n_accepted = 0
+        self.is_bounded = False
+
+    def sweep(
+        self,
+        rng: np.random.Generator,
+        shares: tuple[float, float],
+        max_windows: int,
+        n_threads: int,
+    ) -> Iterator[PhotoScan]:
+        """Yield what the photos give, in random order, from one share of their parts up to another."""
+        self._n_sweeps += 1
+        number = self._n_sweeps
+
+        def scan(task: _Task) -> PhotoScan:
+            photo, ignored = self._photos[task.photo], self._photos.ignored(task.photo)
+            found = PhotoScan(photo, ignored, task.dealt, self._scanner)
+            rng_of_photo = np.random.default_rng([*self._seed, task.photo, number])
+            found.shuffle(rng_of_photo, hardest=self._hardest)
+            return found
+
+        order = rng.permutation(len(self._decks)).tolist()
+        for found in ordered_map(scan, self._tasks(order, shares, max_windows), n_threads):
+            self.n_searched += found.n_searched
+            self.n_accepted += found.n_accepted
+            yield found
+
+    def _tasks(self, order: list[int], shares: tuple[float, float], max_windows: int) -> Iterator[_Task]:
+        """Yield the photos' parts, up to the greatest number of windows."""
+        left = max_windows - self.n_searched
+        for index in order:
+            dealt = self._decks[index].deal(np.random.default_rng([*self._seed, index, 0]), *shares)
+            n_windows = sum(part.n_windows for part in dealt)
+            if n_windows > left:
+                self.is_bounded = True
+                dealt = cut_deal(dealt, left)
+            if dealt:
+                yield _Task(index, dealt)
+            if self.is_bounded:
+                return
+            left -= n_windows
+
+
+def _decks(photos: Photos, window: Size) -> list[Deck]:
+    """Return a deck for each photo, shared by those of one size."""
+    decks = {size: Deck(size, window) for size in set(photos.sizes)}
+    return [decks[size] for size in photos.sizes]

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
 from vjcascade.cascade import Cascade, checked_window
-from vjcascade.errors import SourceError
-from vjcascade.parallel import checked_threads
-from vjcascade.training.backgrounds import open_backgrounds
-from vjcascade.training.checkpoint import Checkpoint
-from vjcascade.training.events import Listener, Note, Progress, ignore
-from vjcascade.training.positives import load_positives
+from vjcascade.errors import SettingsError, SourceError
+from vjcascade.files import remove_leftovers
+from vjcascade.parallel import checked_memory, checked_threads
+from vjcascade.training.base import Base
+from vjcascade.training.checkpoint import MODEL_NAME, Checkpoint
+from vjcascade.training.events import Listener, Note, both, ignore
+from vjcascade.training.history import HistoryWriter
+from vjcascade.training.reading import Reader, Sources
+from vjcascade.training.run_lock import only_run_in
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.trainer import train
 from vjcascade.types import Size
 from vjcascade.words import counted
+
+PHOTOS_SHARE = 0.25
+"""Share of the memory that decoded photos may take; those that do not fit are decoded whenever they are searched."""
 
 
 def train_from_sources(  # noqa: PLR0913  the door to all of training: each is a user's choice
@@ -26,9 +33,12 @@ def train_from_sources(  # noqa: PLR0913  the door to all of training: each is a
     *,
     window: Size | tuple[int, int] | None = None,
     min_side: int | None = None,
+    more_negatives: Sequence[str | PathLike[str]] = (),
+    continue_from: str | PathLike[str] | None = None,
     resume: bool = False,
     overwrite: bool = False,
     strict: bool = False,
+    memory: int | str | None = None,
     n_threads: int | None = None,
     listener: Listener = ignore,
 ) -> Cascade:
@@ -39,21 +49,32 @@ def train_from_sources(  # noqa: PLR0913  the door to all of training: each is a
     positives : path
         A folder of crops of the object, or a list of boxes in photos (``info.dat``).
     negatives : path
-        A folder of photos without the object, or a list of them (``bg.txt``).
+        A folder of photos without the object, or a list of them (``bg.txt``; boxes, as in ``info.dat``, mark objects
+        to ignore).
     output : path
-        Folder for the model, ``cascade.xml``; made if need be. It is written after every stage.
+        Folder for the model, ``cascade.xml``; made if need be. It is written after every stage. Beside it,
+        events and pictures are kept for ``vjcascade report``.
     settings : TrainingSettings, optional
         The defaults if not given; see `preset_settings`.
     window : Size or pair of int, optional
         Width and height of the training window in pixels; proposed from the crops if not given.
     min_side : int, optional
         Crops whose shorter side is smaller are not used.
+    more_negatives : sequence of path
+        Further folders or lists of photos. All of these serve training; photos to measure with are held out of
+        `negatives` only.
+    continue_from : path, optional
+        A model to add stages to, trained here or by others; `output` gets a copy that grows. `max_stages` counts its
+        stages, too. A run that is resumed knows it.
     resume : bool
         Go on with the model in `output`.
     overwrite : bool
         Replace the model in `output`.
     strict : bool
         Raise if any file cannot be used.
+    memory : int or str, optional
+        Bytes that photos, windows and features may take, or a text such as ``"1GiB"``; see
+        `vjcascade.parallel.checked_memory`. The model does not depend on it.
     n_threads : int, optional
         Threads; all processors if not given. The model does not depend on it.
     listener : Listener
@@ -69,51 +90,79 @@ def train_from_sources(  # noqa: PLR0913  the door to all of training: each is a
     SourceError
         If a source is not usable, or `strict` finds fault.
     SettingsError
-        If settings, window or threads cannot be used, or contradict each other or the model in `output`; or if
-        not even one stage can be trained.
+        If settings, window, memory or threads cannot be used, or contradict each other or the model in `output`;
+        if another run is writing there; or if not even one stage can be trained.
     ModelError
-        If the model to `resume` is damaged.
+        If the model to resume or to continue is damaged.
+    OSError
+        If a stage cannot be saved, as on a full disk. The stages before it are, and the run can be resumed.
     """
     settings = settings or TrainingSettings()
     window = None if window is None else checked_window(window)
-    n_threads = checked_threads(n_threads)
-    if Path(positives).resolve() == Path(negatives).resolve():
+    n_threads, memory_limit = checked_threads(n_threads), checked_memory(memory)
+    _refuse_one_for_both(positives, [negatives, *more_negatives])
+    folder = Path(output)
+    Checkpoint.check_folder(folder, resume=resume, overwrite=overwrite)
+    base = None if continue_from is None else Base.load(Path(continue_from), settings.features)
+    if base is not None:
+        _refuse_too_few_stages(base, settings)
+    with only_run_in(folder):
+        remove_leftovers(folder)
+        window = _known_window(window, base, folder / MODEL_NAME if resume else None)
+        reader = Reader(n_threads, strict, listener)
+        crops = reader.positives(positives, window, min_side)
+        photos_limit = int(PHOTOS_SHARE * memory_limit)
+        photos = reader.photos(negatives, crops.window, photos_limit)
+        more = reader.more_photos(more_negatives, photos, crops.window, photos_limit)
+        sources = Sources(crops, photos, more)
+        checkpoint = Checkpoint.open(
+            folder,
+            crops.window,
+            settings,
+            sources.fingerprints(),
+            base=base,
+            resume=resume,
+            overwrite=overwrite,
+        )
+        if checkpoint.cascade.n_stages:
+            n_stages = checkpoint.cascade.n_stages
+            start = continue_from if base and n_stages == checkpoint.n_continued else checkpoint.path
+            listener(Note(f"going on with {start}, {counted(n_stages, 'stage')} so far"))
+        with HistoryWriter(checkpoint.path, lambda text: listener(Note(text))) as history:
+            return train(
+                crops,
+                photos,
+                settings,
+                checkpoint,
+                more_photos=more,
+                memory_limit=memory_limit,
+                n_threads=n_threads,
+                listener=both(history, listener),
+            )
+
+
+def _refuse_one_for_both(positives: str | PathLike[str], negatives: Sequence[str | PathLike[str]]) -> None:
+    if any(Path(positives).resolve() == Path(one).resolve() for one in negatives):
         raise SourceError(
             f"{positives} is given for positives and negatives: photos must not show the object"
         )
-    folder = Path(output)
-    Checkpoint.check_folder(folder, resume=resume, overwrite=overwrite)
-    crops = load_positives(
-        Path(positives),
-        window,
-        min_side=min_side,
-        n_threads=n_threads,
-        strict=strict,
-        progress=lambda done, total: listener(Progress("reading positives", done, total)),
-    )
-    _tell(listener, crops.report.lines())
-    photos = open_backgrounds(
-        Path(negatives),
-        crops.window,
-        n_threads=n_threads,
-        strict=strict,
-        progress=lambda done, total: listener(Progress("reading negatives", done, total)),
-    )
-    _tell(listener, photos.report.lines())
-    data = {
-        "positives": len(crops),
-        "positives_sha256": crops.fingerprint,
-        "photos": len(photos),
-        "photos_sha256": photos.fingerprint,
-    }
-    checkpoint = Checkpoint.open(folder, crops.window, settings, data, resume=resume, overwrite=overwrite)
-    if checkpoint.cascade.n_stages:
-        listener(
-            Note(f"going on with {checkpoint.path}, {counted(checkpoint.cascade.n_stages, 'stage')} so far")
+
+
+def _refuse_too_few_stages(base: Base, settings: TrainingSettings) -> None:
+    n_there = base.cascade.n_stages
+    if n_there >= settings.max_stages:
+        raise SettingsError(
+            f"{base.origin['model']} has {counted(n_there, 'stage')} already, and max_stages {settings.max_stages} "
+            "counts them: raise it"
         )
-    return train(crops, photos, settings, checkpoint, n_threads=n_threads, listener=listener)
 
 
-def _tell(listener: Listener, lines: list[str]) -> None:
-    for line in lines:
-        listener(Note(line))
+def _known_window(window: Size | None, base: Base | None, resumed: Path | None) -> Size | None:
+    """Return the window to train with, if it is not to be proposed from the crops."""
+    if base is None:
+        return Cascade.load(resumed).window if window is None and resumed and resumed.exists() else window
+    if window not in (None, base.cascade.window):
+        raise SettingsError(
+            f"window {window} is not that of the model to continue, {base.cascade.window}: leave it out"
+        )
+    return base.cascade.window

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -9,8 +10,11 @@ from numpy.typing import NDArray
 
 from vjcascade.features.binning import bin_features
 from vjcascade.features.integrals import WindowIntegrals
+from vjcascade.features.lbp import lbp_codes
 from vjcascade.kernels.haar import N_BINS
 from vjcascade.parallel import run_all
+from vjcascade.training.splits import SUBSETS, THRESHOLDS, Splits
+from vjcascade.types import FEATURE_DTYPE, LBP_DTYPE
 
 
 class Samples(Protocol):
@@ -21,13 +25,16 @@ class Samples(Protocol):
     labels : ndarray of shape (n_samples,), dtype int8
         +1 for positives, -1 for negatives.
     bins : ndarray of shape (n_features, n_samples), dtype uint8
-        Each feature's values, sorted into bins that rise with the value.
+        Each feature's values, sorted into bins that rise with the value; or codes, which have no order.
+    splits : Splits
+        How values are parted in two.
     """
 
     labels: NDArray[np.int8]
     bins: NDArray[np.uint8]
+    splits: Splits
 
-    def values(self, features: NDArray[np.intp]) -> NDArray[np.floating]:
+    def values(self, features: NDArray[np.intp]) -> NDArray[np.generic]:
         """Return the values of some features, shape (n, n_samples)."""
 
 
@@ -44,20 +51,116 @@ class HaarSamples:
         How many of them are positives.
     n_threads : int
         Threads that compute the bins; results do not depend on it.
+    folder : Path, optional
+        Where the bins are kept if not in memory.
     """
 
+    splits: Splits = THRESHOLDS
+
     def __init__(
-        self, pool: NDArray[np.void], integrals: WindowIntegrals, n_positives: int, n_threads: int
+        self,
+        pool: NDArray[np.void],
+        integrals: WindowIntegrals,
+        n_positives: int,
+        n_threads: int,
+        folder: Path | None = None,
     ) -> None:
         self.pool = pool
         self.integrals = integrals
         self.n_positives = n_positives
-        self.labels = np.where(np.arange(len(integrals)) < n_positives, 1, -1).astype(np.int8)
-        self.bins = bin_features(pool, integrals, n_threads)
+        self.labels = _labels(n_positives, len(integrals))
+        self.bins = bin_features(pool, integrals, n_threads, folder)
 
     def values(self, features: NDArray[np.intp]) -> NDArray[np.float32]:
         """Return the values of some features, exactly as the detector computes them, shape (n, n_windows)."""
         return self.integrals.values(self.pool[features])
+
+
+class LbpSamples:
+    """Windows seen through a pool of LBP features.
+
+    Parameters
+    ----------
+    pool : ndarray of shape (n_features,), dtype `LBP_DTYPE`
+        LBP features.
+    integrals : WindowIntegrals
+        Of the training windows, the positives first.
+    n_positives : int
+        How many of them are positives.
+    n_threads : int
+        Threads that compute the codes; results do not depend on it.
+    folder : Path, optional
+        Where the codes are kept if not in memory.
+    """
+
+    splits: Splits = SUBSETS
+
+    def __init__(
+        self,
+        pool: NDArray[np.void],
+        integrals: WindowIntegrals,
+        n_positives: int,
+        n_threads: int,
+        folder: Path | None = None,
+    ) -> None:
+        self.pool = pool
+        self.integrals = integrals
+        self.n_positives = n_positives
+        self.labels = _labels(n_positives, len(integrals))
+        self.bins = lbp_codes(pool, integrals, n_threads, folder)
+
+    def values(self, features: NDArray[np.intp]) -> NDArray[np.uint8]:
+        """Return the codes of some features, exactly as the detector computes them, shape (n, n_windows)."""
+        return self.bins[features]
+
+
+WindowSamples = HaarSamples | LbpSamples
+"""Windows seen through a pool of features."""
+
+
+def samples_of(
+    pool: NDArray[np.void],
+    integrals: WindowIntegrals,
+    n_positives: int,
+    n_threads: int,
+    folder: Path | None = None,
+) -> WindowSamples:
+    """Return windows seen through a pool of features of either kind.
+
+    Parameters
+    ----------
+    pool : ndarray of shape (n_features,), dtype `FEATURE_DTYPE` or `LBP_DTYPE`
+        Features.
+    integrals : WindowIntegrals
+        Of the training windows, the positives first.
+    n_positives : int
+        How many of them are positives.
+    n_threads : int
+        Threads; results do not depend on it.
+    folder : Path, optional
+        Where bins or codes are kept if not in memory.
+
+    Returns
+    -------
+    HaarSamples or LbpSamples
+        As the dtype of the pool says.
+    """
+    kind = LbpSamples if pool.dtype == LBP_DTYPE else HaarSamples
+    return kind(pool, integrals, n_positives, n_threads, folder)
+
+
+def values_of(features: NDArray[np.void], integrals: WindowIntegrals) -> NDArray[np.generic]:
+    """Return the values of features in windows, exactly as the detector computes them, shape (n, n_windows)."""
+    return lbp_codes(features, integrals) if features.dtype == LBP_DTYPE else integrals.values(features)
+
+
+def has_tilted(features: NDArray[np.void]) -> bool:
+    """Tell whether any feature needs the tilted integral image."""
+    return features.dtype == FEATURE_DTYPE and bool(features["tilted"].any())
+
+
+def _labels(n_positives: int, n_samples: int) -> NDArray[np.int8]:
+    return np.where(np.arange(n_samples) < n_positives, 1, -1).astype(np.int8)
 
 
 class TableSamples:
@@ -82,8 +185,10 @@ class TableSamples:
            [2, 0, 1]], dtype=uint8)
     """
 
+    splits: Splits = THRESHOLDS
+
     def __init__(self, table: NDArray[np.float64], n_positives: int, n_threads: int) -> None:
-        self.labels = np.where(np.arange(len(table)) < n_positives, 1, -1).astype(np.int8)
+        self.labels = _labels(n_positives, len(table))
         self.bins = np.empty(table.shape[::-1], np.uint8)
         self._columns = np.ascontiguousarray(table.T)
 

@@ -96,7 +96,7 @@ class Picture(NamedTuple):
     origin : str
         List and line that name it, as `"info.dat:4: "`; empty in folders.
     boxes : tuple of Box or None
-        The objects in it; None where the picture as a whole is meant.
+        The objects in it; None where there are none, or the picture as a whole is meant.
     """
 
     name: str
@@ -136,7 +136,7 @@ def list_pictures(source: Path, kind: Kind) -> Listing:
     """Find the pictures of a folder and its subfolders, or those that a list names.
 
     Hidden files and folders, and files whose suffix is not one of `IMAGE_SUFFIXES`, mean nothing in a folder.
-    Any other file is read as a list: boxes for positives, names for negatives.
+    Any other file is read as a list: boxes for positives; names for negatives, with or without boxes to ignore.
 
     Raises
     ------
@@ -203,7 +203,7 @@ def _list_file(source: Path, kind: Kind) -> Listing:
     with_boxes = kind == "positives"
     read = read_boxes_list(source) if with_boxes else read_image_list(source)
     pictures = tuple(
-        Picture(entry.name, entry.path, f"{source.name}:{entry.line}: ", entry.boxes if with_boxes else None)
+        Picture(entry.name, entry.path, f"{source.name}:{entry.line}: ", entry.boxes or None)
         for entry in read.pictures
         if entry.boxes or not with_boxes
     )

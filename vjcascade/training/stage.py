@@ -14,8 +14,8 @@ from vjcascade.boosters.thresholds import hit_rate_threshold, n_allowed_misses
 from vjcascade.cascade import THRESHOLD_EPSILON, Stage
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.training.boosting import WeakClassifier, boost
-from vjcascade.training.events import Rates, Work
-from vjcascade.training.samples import HaarSamples
+from vjcascade.training.events import Rates, RoundDone, Work
+from vjcascade.training.samples import WindowSamples, has_tilted, samples_of, values_of
 from vjcascade.training.search import StumpSearch
 from vjcascade.training.settings import TrainingSettings
 
@@ -24,6 +24,9 @@ BASELINE = "adaboost"
 
 NATURAL_THRESHOLD = THRESHOLD_EPSILON
 """As written to files; the effective threshold is 0, the sign of the ensemble's score."""
+
+N_FALSE_ALARMS_SHOWN = 24
+"""So many of a stage's worst false alarms are kept to look at."""
 
 FALSE_ALARMS_EXPECTED = 10
 """A false-alarm rate counts as measured where the target would leave at least so many false alarms."""
@@ -47,9 +50,12 @@ class StageWindows:
     held_out_negatives: NDArray[np.uint8]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StageResult:
-    """A trained stage and what it reached; the fields are those of `StageRecord`."""
+    """A trained stage, what it reached, and the training negatives that score best in it.
+
+    All but the first and the last fields are those of `StageRecord`.
+    """
 
     stage: Stage
     natural: Rates
@@ -58,6 +64,7 @@ class StageResult:
     hit_rate_on: str
     false_alarm_rate_on: str
     ended_by: str
+    false_alarms: NDArray[np.uint8]
 
 
 class _Scores:
@@ -82,15 +89,15 @@ class _Scores:
         return self._scores[self._n_positives :]
 
     def add(self, pool: NDArray[np.void], weak: WeakClassifier) -> None:
-        self._scores += weak.votes(lambda feature: self._integrals.values(pool[[feature]])[0])
+        self._scores += weak.votes(lambda feature: values_of(pool[[feature]], self._integrals)[0])
 
 
 class _Panel:
     """What an ensemble scores on the training and the held-out windows, and which of them a rate is taken from."""
 
-    def __init__(self, samples: HaarSamples, windows: StageWindows, settings: TrainingSettings) -> None:
+    def __init__(self, samples: WindowSamples, windows: StageWindows, settings: TrainingSettings) -> None:
         self._pool = samples.pool
-        tilted = bool(samples.pool["tilted"].any())
+        tilted = has_tilted(samples.pool)
         held_out = windows.held_out_positives, windows.held_out_negatives
         self._training = _Scores(samples.integrals, samples.n_positives)
         self._held_out = _Scores.of(*held_out, tilted=tilted)
@@ -120,6 +127,11 @@ class _Panel:
         hits, false_alarms = np.mean(self._positives() >= bar), np.mean(scores.negatives >= bar)
         return Rates(float(threshold), float(hits), float(false_alarms))
 
+    def worst_negatives(self) -> NDArray[np.intp]:
+        """Return the places of the training negatives that score best, the best first."""
+        order = np.argsort(-self._training.negatives, kind="stable")
+        return order[:N_FALSE_ALARMS_SHOWN]
+
     def _positives(self) -> NDArray[np.float64]:
         return (self._held_out if self.hit_rate_on == "held-out" else self._training).positives
 
@@ -136,8 +148,8 @@ def train_stage(
     ----------
     windows : StageWindows
         What passed the stages before.
-    pool : ndarray of shape (n_features,), dtype `FEATURE_DTYPE`
-        Haar features.
+    pool : ndarray of shape (n_features,), dtype `FEATURE_DTYPE` or `LBP_DTYPE`
+        Haar or LBP features.
     settings : TrainingSettings
         Booster, costs, targets, and whether to train the baseline as well.
     work : Work
@@ -149,19 +161,22 @@ def train_stage(
         None if no weak classifier is better than chance.
     """
     both = np.concatenate([windows.positives, windows.negatives])
-    integrals = WindowIntegrals.of(both, tilted=bool(pool["tilted"].any()))
     work.progress(0, settings.max_weak, f"{len(pool):,} features of {len(both):,} windows")
-    samples = HaarSamples(pool, integrals, len(windows.positives), work.n_threads)
-    search = StumpSearch(samples, work.n_threads)
-    panel = _Panel(samples, windows, settings)
-    weak, ended_by = _grow(search, panel, settings, work)
+    with work.clock.part("features"):
+        integrals = WindowIntegrals.of(both, tilted=has_tilted(pool))
+        samples = samples_of(pool, integrals, len(windows.positives), work.n_threads, work.room.bins)
+        search = StumpSearch(samples, work.n_threads, work.room.histograms)
+        panel = _Panel(samples, windows, settings)
+    with work.clock.part("boosting"):
+        weak, ended_by = _grow(search, panel, settings, work)
     if not weak:
         return None
     threshold = panel.tuned_threshold()
     baseline = None
     if settings.baseline and settings.booster != BASELINE:
         work.progress(len(weak), settings.max_weak, "comparing with plain AdaBoost")
-        baseline = _baseline(search, _Panel(samples, windows, settings), settings, len(weak))
+        with work.clock.part("baseline"):
+            baseline = _baseline(search, _Panel(samples, windows, settings), settings, len(weak))
     return StageResult(
         stage=_as_stage(pool, weak, threshold),
         natural=panel.rates(NATURAL_THRESHOLD),
@@ -170,6 +185,7 @@ def train_stage(
         hit_rate_on=panel.hit_rate_on,
         false_alarm_rate_on=panel.false_alarm_rate_on,
         ended_by=ended_by,
+        false_alarms=windows.negatives[panel.worst_negatives()],
     )
 
 
@@ -184,6 +200,7 @@ def _grow(
         panel.add(one)
         rates = panel.rates(panel.tuned_threshold())
         work.progress(len(weak), settings.max_weak, f"false-alarm rate {rates.false_alarm_rate:.3f}")
+        work.listener(RoundDone(work.stage, len(weak), rates, panel.rates(NATURAL_THRESHOLD)))
         if rates.false_alarm_rate <= settings.false_alarm_rate:
             return weak, "targets reached"
         if one.perfect:
@@ -203,6 +220,7 @@ def _as_stage(pool: NDArray[np.void], weak: Sequence[WeakClassifier], threshold:
         threshold=threshold,
         children=np.concatenate([tree.children for tree in trees]),
         tree_sizes=np.array([len(tree.stumps) for tree in trees], np.int32),
+        subsets=np.array([stump.subset for stump in stumps], np.uint32),
     )
 
 

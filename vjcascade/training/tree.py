@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from vjcascade.boosters import Booster, ConfidenceBooster, Costs, Round
 from vjcascade.boosters.adaboost import AdaBoost
 from vjcascade.boosters.base import TIE_TOLERANCE
-from vjcascade.training.search import Stump, StumpSearch
+from vjcascade.training.search import StumpSearch
+from vjcascade.training.splits import Stump
 
 MIN_NODE_SAMPLES = 10
 """A node with no more samples is not split any further, as in OpenCV."""
 
-ValuesOf = Callable[[int], NDArray[np.floating]]
+ValuesOf = Callable[[int], NDArray[np.generic]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +29,7 @@ class Tree:
     Attributes
     ----------
     stumps : tuple of Stump
-        One for each node: feature and threshold.
+        One for each node: feature, and threshold or subset.
     children : ndarray of shape (n_nodes, 2), dtype int32
         Left and right child: a node if > 0, else minus the number of a leaf.
     sides : ndarray of shape (n_nodes + 1,), dtype int8
@@ -59,7 +60,7 @@ class Tree:
         """
         place: NDArray[np.intp] | None = None
         for node, (stump, (left, right)) in enumerate(zip(self.stumps, self.children.tolist(), strict=True)):
-            goes = np.where(values_of(stump.feature) < stump.threshold, left, right).astype(np.intp)
+            goes = np.where(stump.goes_left(values_of(stump.feature)), left, right).astype(np.intp)
             place = goes if place is None else np.where(place == node, goes, place)
         if place is None:
             raise ValueError("a tree without nodes has no leaves")
@@ -137,9 +138,9 @@ class _Growth:
         waiting = [(0, np.ones(len(self._search.labels), np.bool_), 1)]
         while waiting:
             node, mask, depth = waiting.pop(0)
-            below = self._search.values(stumps[node].feature) < stumps[node].threshold
+            goes_left = stumps[node].goes_left(self._search.values(stumps[node].feature))
             pair = []
-            for part in (mask & below, mask & ~below):
+            for part in (mask & goes_left, mask & ~goes_left):
                 split = self._split(part) if depth < max_depth else None
                 if split is None:
                     pair.append(-len(sides))

@@ -118,3 +118,20 @@ def test_a_long_line_of_another_kind_is_read_quickly(folder: Path) -> None:
     read = read_boxes_list(folder / "table.csv")
     assert time.perf_counter() - start < 2
     assert [len(error.reason) < 200 for error in read.errors] == [True, True]
+
+
+def test_lists_of_pictures_may_have_boxes(folder):
+    (folder / "a.png 1 2").write_bytes(b"")
+    (folder / "bg.txt").write_text(
+        "a.png 1 2 3 4 5\na.png 0\na.png 1 2\na.png\ngone.png\ngone 7\na.png 1 2 3 4"
+    )
+    read = read_image_list(folder / "bg.txt")
+    assert [(picture.name, picture.boxes) for picture in read.pictures] == [
+        ("a.png", (Box(2, 3, 4, 5),)),
+        ("a.png", ()),
+        ("a.png 1 2", ()),
+        ("a.png", ()),
+    ]
+    assert [error.line for error in read.errors] == [5, 6, 7]
+    assert "gone.png: not found" in read.errors[0].reason
+    assert all("needs four numbers a box" in error.reason for error in read.errors[1:])

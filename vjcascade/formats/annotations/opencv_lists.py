@@ -1,4 +1,4 @@
-"""OpenCV's text lists: `info.dat` (pictures with boxes) and `bg.txt` (pictures alone).
+"""OpenCV's text lists: `info.dat` (pictures with boxes) and `bg.txt` (pictures alone, or with boxes to ignore).
 
 One picture a line: `NAME COUNT X Y WIDTH HEIGHT X Y WIDTH HEIGHT ...`, or `NAME`. Names may hold blanks: the
 numbers are read from the right end of the line. Empty lines and lines that begin with `#` mean nothing.
@@ -114,7 +114,9 @@ def read_boxes_list(path: str | os.PathLike[str]) -> PictureList:
 
 
 def read_image_list(path: str | os.PathLike[str]) -> PictureList:
-    """Read a list like OpenCV's `bg.txt`: one picture a line.
+    """Read a list like OpenCV's `bg.txt`: one picture a line; boxes may follow, as in `info.dat`.
+
+    A line that as a whole names a picture has no boxes, whatever numbers it ends with.
 
     Parameters
     ----------
@@ -124,14 +126,20 @@ def read_image_list(path: str | os.PathLike[str]) -> PictureList:
     Returns
     -------
     PictureList
-        Pictures without boxes; missing ones are in its `errors`.
+        Missing pictures and wrong boxes are in its `errors`.
 
     Raises
     ------
     SourceError
         If the file cannot be read or is not a text.
     """
-    return _read_list(Path(path), lambda line: (line, ()))
+    folder = Path(path).parent
+
+    def parse(line: str) -> tuple[str, tuple[Box, ...]]:
+        is_name = _find(line, folder) is not None or not _NUMBER.fullmatch(line.rsplit(maxsplit=1)[-1])
+        return (line, ()) if is_name else _parse_boxes(line)
+
+    return _read_list(Path(path), parse)
 
 
 def _read_list(path: Path, parse: Callable[[str], tuple[str, tuple[Box, ...]]]) -> PictureList:
@@ -182,12 +190,19 @@ def _parse_boxes(line: str) -> tuple[str, tuple[Box, ...]]:
 
 
 def _locate(name: str, folder: Path) -> Path:
+    found = _find(name, folder)
+    if found is None:
+        raise ValueError(f"{_brief(name)}: not found in {folder.absolute()}")
+    return found
+
+
+def _find(name: str, folder: Path) -> Path | None:
     """Find the picture beside the list or in the current directory; also if written with backslashes."""
     for candidate in (folder / name, Path(name), folder / name.replace("\\", "/")):
         # Path.is_file raises for a name that is too long, as a line of another format may be.
         if os.path.isfile(candidate):  # noqa: PTH113
             return candidate
-    raise ValueError(f"{_brief(name)}: not found in {folder.absolute()}")
+    return None
 
 
 def _brief(text: str) -> str:

@@ -1,0 +1,183 @@
+"""How a run looks: plain lines in a log, and on a terminal a table whose last row changes."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from dataclasses import replace
+
+import doubles
+import pytest
+from rich.console import Console
+
+from vjcascade.cli.live_table import COLUMNS, GAP, LiveView, columns_for
+from vjcascade.cli.time_left import TimeLeft
+from vjcascade.cli.training_log import TrainingLog
+from vjcascade.training.events import (
+    Ended,
+    MiningDone,
+    Note,
+    Progress,
+    Rates,
+    RoundDone,
+    RunBegun,
+    StageBegun,
+    StageDone,
+)
+
+SETTINGS = {"false_alarm_rate": 0.5, "target_false_alarm_rate": 1e-6}
+BEGIN = RunBegun("24x24", SETTINGS, {})
+RATES = Rates(0.0, 0.987, 0.4567)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """Return `terminal() -> stream`: from now on, standard output is a terminal 160 columns wide."""
+
+    def begin():
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", "160")
+        monkeypatch.setattr(sys, "stdout", Terminal())
+        return sys.stdout
+
+    return begin
+
+
+def record(stage=1, rate=0.5, **changes):
+    return doubles.stage_record(stage, overall_false_alarm_rate=rate, **changes)
+
+
+def done(stage=1, seconds=4.0, **changes):
+    return StageDone(record(stage), 10, seconds, memory=3 * 2**30, pass_rate=0.25, **changes)
+
+
+def visible(text):
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text)
+
+
+def now(view):
+    """Return the changing lines as text."""
+    console = Console(file=io.StringIO(), width=160)
+    console.print(view._now())
+    return console.file.getvalue()
+
+
+def test_a_log_gets_plain_rows(capsys):
+    with TrainingLog() as log:
+        for event in (
+            BEGIN,
+            Note("read"),
+            StageBegun(1),
+            RoundDone(1, 1, RATES, RATES),
+            done(),
+            done(2),
+            Ended("x"),
+        ):
+            log(event)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "read"
+    assert sum(line.startswith("stage weak") for line in lines) == 1
+    assert [line.split()[0] for line in lines[-2:]] == ["1", "2"]
+    assert lines[-1].split()[-2:] == ["4s", "32s"]
+    assert "\x1b" not in "".join(lines)
+
+
+def test_a_terminal_keeps_the_rows_and_the_cursor(terminal):
+    stream = terminal()
+    with TrainingLog() as log:
+        for event in (BEGIN, Progress("reading", 1, 2), Note("[b]read[/b] \x1b[31m"), StageBegun(1), done()):
+            log(event)
+        assert stream.getvalue().count("\x1b[?25l") == stream.getvalue().count("\x1b[?25h") + 1
+    shown = stream.getvalue()
+    assert shown.count("\x1b[?25l") == shown.count("\x1b[?25h")  # hidden while lines change, shown again
+    text = visible(shown)
+    assert r"[b]read[/b] \x1b[31m" in text
+    row = next(line for line in text.splitlines() if line.lstrip().startswith("1 "))
+    assert row.split()[:4] == ["1", "1", "66.7%", "0.0%*"]
+    assert "3.0 GiB" in row
+
+
+def test_an_interrupt_leaves_the_terminal_clean(terminal):
+    stream = terminal()
+
+    def run():
+        with TrainingLog() as log:
+            log(StageBegun(1))
+            log(Progress("stage 1: mining", 1, 9))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    shown = stream.getvalue()
+    assert shown.count("\x1b[?25l") == shown.count("\x1b[?25h")
+    assert shown.endswith("\x1b[2K")  # the changing lines are erased
+
+
+def test_the_row_in_progress_tells_what_is_known(terminal):
+    stream = terminal()
+    view = LiveView(stream)
+    try:
+        for event in (
+            BEGIN,
+            StageBegun(3),
+            Note("stage 3: 7 negatives are expected"),
+            MiningDone(3, 7, 1234, 0.01),
+        ):
+            view.show(event)
+            if isinstance(event, StageBegun):
+                view.show(Progress("stage 3: mining", 1, 7, pass_rate=0.02))
+                assert now(view).split()[:2] == ["3", "2.0e-02"]
+        view.show(Progress("stage 3: boosting", 2, 8, "false-alarm rate 0.457"))
+        view.show(RoundDone(3, 2, RATES, Rates(0.0, 0.9, 0.1)))
+        row, note, progress = now(view).splitlines()
+        assert row.split()[:8] == ["3", "2", "98.7%", "45.7%", "90.0%", "10.0%", "1.0e-02", "1,234"]
+        assert note.strip() == "stage 3: 7 negatives are expected"
+        assert progress.startswith("stage 3: boosting")
+        assert "false-alarm rate 0.457" in progress
+        view.show(done(3))
+        assert now(view).strip() == ""
+    finally:
+        view.close()
+
+
+def test_a_resumed_run_shows_the_earlier_stages(terminal):
+    stream = terminal()
+    with TrainingLog() as log:
+        log(replace(BEGIN, records=(record(1), record(2))))
+        log(StageBegun(3))
+    rows = [line.split() for line in visible(stream.getvalue()).splitlines() if line.startswith("    ")]
+    assert [row[0] for row in rows if row[0].isdecimal()][:2] == ["1", "2"]
+
+
+def test_other_notes_are_printed_in_the_middle_of_a_stage(terminal):
+    stream = terminal()
+    with TrainingLog() as log:
+        log(StageBegun(1))
+        log(Note("events.jsonl: the events of this run can no longer be written"))
+    assert "can no longer be written" in visible(stream.getvalue())
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120, 160])
+def test_the_table_fits(width):
+    columns = columns_for(width)
+    assert sum(column.width + GAP for column in columns) <= max(width, 68)
+    assert [column for column in COLUMNS if column in columns] == columns
+    assert {"stage", "weak", "hit", "false", "left"} <= {column.key for column in columns}
+
+
+def test_time_left_counts_the_stages_that_the_target_needs():
+    left = TimeLeft()
+    left.begin(BEGIN)
+    assert left.in_stage(1.0) is None
+    assert left.add(done(1, seconds=2.0)) == 2.0 * 9  # the limit of ten stages comes before the target
+    near = replace(done(2, seconds=3.0), record=record(2, rate=3e-6))
+    assert left.add(near) == 3.0 * 2  # 3e-6, 1.5e-6, 7.5e-7
+    assert left.in_stage(1.0) == 3.0 + 2.0
+    assert left.in_stage(9.0) == 3.0
+    assert left.add(replace(done(3), record=record(3, rate=1e-7))) == 0

@@ -1,0 +1,206 @@
+"""The report as a page: whole, safe whatever the files say, small; what it says is what was measured."""
+
+from __future__ import annotations
+
+import builtins
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import builders
+import doubles
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from vjcascade.errors import ModelError, ModelNotFoundError, SettingsError
+from vjcascade.report import page as module
+from vjcascade.report.page import build_report, page_values
+from vjcascade.report.run import Run, open_run
+from vjcascade.training.events import Rates, RoundDone, RunBegun, StageBegun, StageDone
+from vjcascade.training.history import History, HistoryWriter, StageHistory
+from vjcascade.training.settings import TrainingSettings
+from vjcascade.types import FeatureType, Size
+
+pytest.importorskip("jinja2")
+
+VOID = {"meta", "img", "link", "br", "hr", "input"}
+HOSTILE = "<script>alert('x')</script>\"'><img src=x onerror=y>`&amp;{{7*7}}"
+
+
+class Page(HTMLParser):
+    """What is in a page; refuses tags that do not match."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.tags, self.addresses, self.text = [], [], [], ""
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        assert not any(name.startswith("on") for name, _ in attrs)
+        self.addresses += [
+            value for name, value in attrs if name in {"src", "href", "xlink:href", "action", "data"}
+        ]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data if self.open and self.open[-1] != "style" else ""
+
+
+def checked(html):
+    """Return a page, once it is whole, without scripts and without anything to load."""
+    assert html.startswith("<!DOCTYPE html>")
+    page = Page(html)
+    assert not {"script", "iframe", "object", "embed", "link", "form", "base"} & set(page.tags)
+    assert all(address.startswith(("#", "data:image/png;base64,")) for address in page.addresses)
+    assert not re.search(r"url\(|@import|https?:", html)
+    return page
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """Return the folder of a small run with its history."""
+    folder = tmp_path_factory.mktemp("run")
+    with HistoryWriter(folder / "cascade.xml", pytest.fail) as writer:
+        doubles.small_run(folder, replace(doubles.SETTINGS, max_stages=2), listener=writer)
+    return folder
+
+
+def large_run(rng, n_stages, side, n_rounds):
+    """Return a run that fills a report."""
+    records = {
+        i: doubles.stage_record(i, overall_false_alarm_rate=0.6**i, tuned=Rates(0.1, 0.995, 0.6))
+        for i in range(1, n_stages + 1)
+    }
+    noise = rng.integers(0, 256, (25, side, side)).astype(np.uint8)
+    rounds = [
+        RoundDone(1, n + 1, *(Rates(0.0, *rng.random(2).tolist()) for _ in range(2))) for n in range(n_rounds)
+    ]
+    stages = {i: StageHistory(rounds, 50.0, {"mining": 20.0}, 2**31, 0.6**i, noise[:24]) for i in records}
+    cascade = builders.random_cascade(rng, Size(side, side), stages=(8,) * n_stages, tilted_share=0.3)
+    history = History(stages, counts={"positives": 5000}, mean_positive=noise[-1])
+    return Run(Path("cascade.xml"), cascade, records, history, TrainingSettings(), {})
+
+
+def test_a_trained_run(trained):
+    html = build_report(trained)
+    page = checked(html)
+    run = open_run(trained)
+    assert page.tags.count("img") == 2  # the worst false alarms of both stages
+    assert page.text.count(" rounds") >= 2
+    last = run.records[2]
+    assert f"one in {1 / last.overall_false_alarm_rate:,.0f} windows of background" in page.text
+    assert f"{last.overall_held_out_hit_rate:.1%} of the positives that were held out" in page.text
+    for words in (
+        "Chosen features",
+        "Worst false alarms",
+        "Cost of a window",
+        "boosting:",
+        "vjcascade train memory memory",
+    ):
+        assert words in page.text
+    assert "target false alarm rate" in page.text
+
+
+def test_a_model_without_history(trained, tmp_path):
+    (tmp_path / "alone.xml").write_bytes((trained / "cascade.xml").read_bytes())
+    page = checked(build_report(tmp_path / "alone.xml"))
+    assert "held out" in page.text
+    assert "Chosen features" in page.text
+    assert "Worst false alarms" not in page.text
+
+
+@pytest.mark.parametrize("kind", FeatureType)
+def test_a_model_without_a_record(rng, tmp_path, kind):
+    builders.random_cascade(rng, kind=kind, tree_share=0.5).save(tmp_path / "model.xml")
+    page = checked(build_report(tmp_path / "model.xml"))
+    assert "The file does not say how it was trained." in page.text
+    assert "if every stage passes 50% of the background" in page.text
+    assert kind in page.text or kind is FeatureType.HAAR
+
+
+def test_a_model_without_stages_or_with_very_many(tmp_path):
+    for n_stages in (1, 201):
+        builders.accept_all(n_stages=n_stages).save(tmp_path / "model.xml")
+        assert len(page_values(open_run(tmp_path / "model.xml"))["features"]) == min(n_stages, 200)
+        checked(build_report(tmp_path / "model.xml"))
+
+
+def test_hostile_files(tmp_path):
+    model = tmp_path / "<b>&'\".xml"
+    record = doubles.stage_record(1, ended_by=HOSTILE).as_dict()
+    told = {"settings": {HOSTILE: HOSTILE}, "data": {HOSTILE: [HOSTILE]}, "stages": [record]}
+    builders.accept_all(n_stages=1).with_metadata(told).save(model)
+    begun = RunBegun(HOSTILE, {}, {HOSTILE: 3}, sources={"positives": HOSTILE, HOSTILE: HOSTILE})
+    done = StageDone(doubles.stage_record(1, ended_by=HOSTILE), 1, 2.0, {HOSTILE: 1.0, "mining": 0.5})
+    with HistoryWriter(model, pytest.fail) as writer:
+        for event in (begun, StageBegun(1), RoundDone(1, 10**9, Rates(0, 1, 1), Rates(0, 1, 1)), done):
+            writer(event)
+    html = build_report(model)
+    page = checked(html)
+    assert HOSTILE in page.text
+    assert "1,000,000,000 rounds" in page.text
+
+
+PLAIN = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=9)
+)
+JSON = st.recursive(
+    PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3)
+)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.dictionaries(st.sampled_from(["settings", "data", "stages", "continued"]), JSON))
+def test_any_metadata(tmp_path_factory, metadata):
+    folder = tmp_path_factory.mktemp("any")
+    builders.accept_all(n_stages=1).with_metadata(metadata).save(folder / "model.xml")
+    checked(build_report(folder / "model.xml"))
+
+
+def test_a_long_run_stays_small(rng, monkeypatch):
+    monkeypatch.setattr(module, "open_run", lambda _: large_run(rng, n_stages=50, side=32, n_rounds=60))
+    html = build_report(Path("cascade.xml"))
+    assert 1_000_000 < len(html.encode()) < 2_000_000
+    assert checked(html).tags.count("img") == 50
+
+
+def test_what_there_is_no_report_of(tmp_path):
+    with pytest.raises(ModelNotFoundError):
+        build_report(tmp_path / "none")
+    (tmp_path / "events.jsonl").write_text("")
+    with pytest.raises(ModelNotFoundError, match="no stage is finished yet"):
+        build_report(tmp_path)
+    (tmp_path / "cascade.xml").write_text("<a/>")
+    with pytest.raises(ModelError):
+        build_report(tmp_path)
+
+
+def test_without_jinja2(tmp_path, monkeypatch):
+    original = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name == "jinja2":
+            raise ImportError(name)
+        return original(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(SettingsError, match=r"pip install 'vjcascade\[report\]'"):
+        build_report(tmp_path)

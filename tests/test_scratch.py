@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vjcascade.scratch import let_go, scratch_array
+
+STATUS = Path("/proc/self/statm")
+
+
+def resident():
+    return int(STATUS.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_rows_keep_what_is_written(rng, tmp_path, on_disk):
+    array = scratch_array((700, 333), np.int32, tmp_path if on_disk else None)
+    expected = rng.integers(0, 1000, array.shape).astype(np.int32)
+    for start in range(0, 700, 90):
+        rows = array[start : start + 90]
+        rows[:] = expected[start : start + 90]
+        let_go(rows)
+    let_go(array)
+    assert np.array_equal(array, expected)
+
+
+def test_nothing_is_left_on_disk(tmp_path):
+    array = scratch_array((100, 100), np.uint8, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    array[:] = 1
+
+
+def test_no_rows_need_no_file(tmp_path):
+    assert scratch_array((0, 100), np.uint8, tmp_path).shape == (0, 100)
+
+
+@pytest.mark.skipif(not STATUS.exists(), reason="the system does not tell resident memory")
+def test_memory_is_given_back(tmp_path):
+    array = scratch_array((64, 2**20), np.uint8, tmp_path)
+    before = resident()
+    array[:] = 3
+    filled = resident()
+    let_go(array[:32])
+    half = resident()
+    let_go(array)
+    assert filled - before > 60 * 2**20
+    assert filled - half > 28 * 2**20
+    assert resident() - before < 4 * 2**20
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="space is not taken beforehand here")
+def test_a_full_disk_is_told_of_at_once(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(OSError, match="No space left"):
+        scratch_array((10, 10), np.uint8, tmp_path)

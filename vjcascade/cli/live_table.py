@@ -1,0 +1,316 @@
+"""A training run on a terminal: a table that fills stage by stage, its last row changing while the stage is trained.
+
+Rows of finished stages are printed for good, so that they can be scrolled back to and stay when the run is stopped.
+Only the row of the stage in progress and the line below it are redrawn.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, TextIO
+
+from vjcascade.cli.text import printable
+from vjcascade.cli.time_left import TimeLeft
+from vjcascade.training.events import (
+    Event,
+    MiningDone,
+    Note,
+    Progress,
+    Rates,
+    RoundDone,
+    RunBegun,
+    StageBegun,
+    StageDone,
+    StageRecord,
+)
+from vjcascade.training.usage import resident_memory
+from vjcascade.words import duration, memory_size
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.live import Live
+    from rich.table import Table
+
+REFRESHES_PER_SECOND = 4
+
+LEGEND = """\
+Each row is a stage. hit: share of the positives that pass it; false: share of the negatives that do.
+tuned: at the threshold that the stage uses; natural: at 0; AdaBoost: plain AdaBoost, as large, for comparison.
+so far: all stages together. pass: share of the windows searched for negatives that passed the stages before.
+*: measured on the windows of the training itself, so too good to be true. left: an estimate for all to come."""
+
+
+class Column(NamedTuple):
+    """A column of the table.
+
+    Attributes
+    ----------
+    key : str
+        Of the cell.
+    header : str
+        Two lines.
+    width : int
+        Characters.
+    """
+
+    key: str
+    header: str
+    width: int
+
+
+COLUMNS = (
+    Column("stage", "\nstage", 5),
+    Column("weak", "\nweak", 4),
+    Column("hit", "tuned\nhit", 7),
+    Column("false", "\nfalse", 7),
+    Column("natural_hit", "natural\nhit", 7),
+    Column("natural_false", "\nfalse", 7),
+    Column("baseline_hit", "AdaBoost\nhit", 8),
+    Column("baseline_false", "\nfalse", 7),
+    Column("so_far_hit", "so far\nhit", 7),
+    Column("so_far_false", "\nfalse", 8),
+    Column("pass", "\npass", 7),
+    Column("searched", "windows\nsearched", 13),
+    Column("memory", "\nmemory", 8),
+    Column("time", "\ntime", 7),
+    Column("left", "\nleft", 7),
+)
+
+SPARE = ("baseline_hit", "baseline_false", "natural_hit", "natural_false", "searched", "memory", "pass")
+"""Columns that a narrow terminal goes without, the first ones first."""
+
+GAP = 2
+
+
+@dataclass
+class _StageNow:
+    """The stage in progress: what is known of it so far, by column."""
+
+    began: float
+    cells: dict[str, str] = field(default_factory=dict)
+    note: str = ""
+
+
+class LiveView:
+    """Shows a run on a terminal; see `vjcascade.cli.training_log.View`.
+
+    Parameters
+    ----------
+    stream : file
+        The terminal.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        from rich.console import Console
+
+        self._console = Console(file=stream, highlight=False)
+        self._columns = columns_for(self._console.width)
+        self._left = TimeLeft()
+        self._stage: _StageNow | None = None
+        self._progress: Progress | None = None
+        self._part_began = 0.0
+        self._live: Live | None = None
+        self._has_header = False
+        self._earlier: tuple[StageRecord, ...] = ()
+
+    def show(self, event: Event) -> None:
+        """Show one event, if it is of interest."""
+        if isinstance(event, Note):
+            self._note(event.text)
+        elif isinstance(event, RunBegun):
+            self._left.begin(event)
+            self._earlier = event.records
+        elif isinstance(event, StageBegun):
+            self._begin_stage(event)
+        elif isinstance(event, StageDone):
+            self._end_stage(event)
+        elif isinstance(event, Progress):
+            self._go_on(event)
+        elif self._stage is not None:
+            self._stage.cells |= _cells_so_far(event)
+
+    def _note(self, text: str) -> None:
+        """Show what is said of the stage in progress while it lasts, and print everything else."""
+        stage = self._stage
+        if stage is not None and text.startswith(f"stage {stage.cells['stage']}:"):
+            stage.note = text
+        else:
+            self.say(text)
+
+    def say(self, text: str) -> None:
+        """Print a line of text."""
+        from rich.text import Text
+
+        self._console.print(Text(printable(text)), soft_wrap=True)
+
+    def close(self) -> None:
+        """Take the changing lines away, and show the cursor again."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+        self._stage = self._progress = None
+
+    def _begin_stage(self, event: StageBegun) -> None:
+        if not self._has_header:
+            self._has_header = True
+            self._console.print(f"\n{LEGEND}\n", markup=False)  # wrapped between words
+            self._console.print(_table(self._columns, header=True))
+            for record in self._earlier:
+                self._print_row(record_cells(record))
+        self._stage = _StageNow(time.monotonic(), {"stage": str(event.stage)})
+        self._progress = None
+        self._start()
+
+    def _end_stage(self, event: StageDone) -> None:
+        cells = finished_cells(event) | {"left": duration(self._left.add(event))}
+        self._stage = self._progress = None
+        self._print_row(cells)
+
+    def _print_row(self, cells: Mapping[str, str]) -> None:
+        table = _table(self._columns)
+        table.add_row(*(cells.get(column.key, "") for column in self._columns))
+        self._console.print(table)
+
+    def _go_on(self, event: Progress) -> None:
+        if self._progress is None or self._progress.part != event.part:
+            self._part_began = time.monotonic()
+        if self._stage is not None and event.pass_rate is not None:
+            self._stage.cells["pass"] = f"{event.pass_rate:.1e}"
+        self._progress = event
+        self._start()
+
+    def _start(self) -> None:
+        from rich.live import Live
+
+        if self._live is None:
+            self._live = Live(
+                console=self._console,
+                get_renderable=self._now,
+                refresh_per_second=REFRESHES_PER_SECOND,
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=sys.stderr.isatty(),  # what is printed in between would tear the lines
+            )
+            self._live.start()
+
+    def _now(self) -> RenderableType:
+        """Return the lines that change; called from the thread that redraws them."""
+        from rich.console import Group
+        from rich.text import Text
+
+        lines: list[RenderableType] = []
+        stage, progress = self._stage, self._progress
+        if stage is not None:
+            table = _table(self._columns, style="bold cyan")
+            cells = stage.cells | self._costs_so_far(stage)
+            table.add_row(*(cells.get(column.key, "") for column in self._columns))
+            lines.append(table)
+            if stage.note:
+                lines.append(Text(printable(stage.note), style="dim"))
+        if progress is not None:
+            lines.append(_progress_line(progress, time.monotonic() - self._part_began))
+        return Group(*lines)
+
+    def _costs_so_far(self, stage: _StageNow) -> dict[str, str]:
+        elapsed, memory = time.monotonic() - stage.began, resident_memory()
+        left = self._left.in_stage(elapsed)
+        return {
+            "time": duration(elapsed),
+            "memory": "" if memory is None else memory_size(memory),
+            "left": "" if left is None else duration(left),
+        }
+
+
+def columns_for(width: int) -> list[Column]:
+    """Return the columns that a terminal has room for.
+
+    Examples
+    --------
+    >>> len(columns_for(160)), [column.key for column in columns_for(60)]
+    (15, ['stage', 'weak', 'hit', 'false', 'so_far_hit', 'so_far_false', 'time', 'left'])
+    """
+    shown = list(COLUMNS)
+    for spare in SPARE:
+        if sum(column.width + GAP for column in shown) <= width:
+            break
+        shown = [column for column in shown if column.key != spare]
+    return shown
+
+
+def finished_cells(event: StageDone) -> dict[str, str]:
+    """Return what the table says of a stage that was just done, by column."""
+    cells = record_cells(event.record) | {"time": duration(event.seconds)}
+    if event.pass_rate is not None:
+        cells["pass"] = f"{event.pass_rate:.1e}"
+    if event.memory is not None:
+        cells["memory"] = memory_size(event.memory)
+    return cells
+
+
+def record_cells(record: StageRecord) -> dict[str, str]:
+    """Return what the table says of a stage by its record, by column."""
+    hit_mark, false_mark = (
+        "*" if on == "training" else "" for on in (record.hit_rate_on, record.false_alarm_rate_on)
+    )
+    held_out = record.overall_held_out_hit_rate
+    cells = {
+        "stage": str(record.stage),
+        "weak": str(record.n_weak),
+        "so_far_hit": f"{record.overall_hit_rate:.1%}*" if held_out is None else f"{held_out:.1%}",
+        "so_far_false": f"{record.overall_false_alarm_rate:.1e}",
+        "searched": f"{record.windows_searched:,}",
+    }
+    for name, rates in (("", record.tuned), ("natural_", record.natural), ("baseline_", record.baseline)):
+        cells |= _rate_cells(name, rates, hit_mark, false_mark)
+    return cells
+
+
+def _cells_so_far(event: Event) -> dict[str, str]:
+    if isinstance(event, MiningDone):
+        return {"pass": f"{event.pass_rate:.1e}", "searched": f"{event.n_searched:,}"}
+    if isinstance(event, RoundDone):
+        weak = {"weak": str(event.n_weak)}
+        return weak | _rate_cells("", event.tuned) | _rate_cells("natural_", event.natural)
+    return {}
+
+
+def _rate_cells(name: str, rates: Rates | None, hit_mark: str = "", false_mark: str = "") -> dict[str, str]:
+    if rates is None:
+        return {f"{name}hit": "-", f"{name}false": "-"}
+    return {
+        f"{name}hit": f"{rates.hit_rate:.1%}{hit_mark}",
+        f"{name}false": f"{rates.false_alarm_rate:.1%}{false_mark}",
+    }
+
+
+def _table(columns: Sequence[Column], *, header: bool = False, style: str = "") -> Table:
+    from rich.table import Table
+
+    table = Table(
+        box=None, show_header=header, header_style="bold", pad_edge=False, padding=(0, GAP, 0, 0), style=style
+    )
+    for column in columns:
+        table.add_column(column.header, width=column.width, justify="right", no_wrap=True, style=style)
+    return table
+
+
+def _progress_line(progress: Progress, elapsed: float) -> RenderableType:
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+    from rich.text import Text
+
+    share = progress.done / progress.total if progress.total else 0.0
+    has_outlook = " more" in progress.detail  # mining knows better
+    is_known = 0 < share < 1 and elapsed > 1 and not has_outlook
+    at_most = f", at most {duration(elapsed * (1 / share - 1))} more" if is_known else ""
+    line = Table.grid(padding=(0, 1), expand=True)
+    line.add_column(no_wrap=True)
+    line.add_column(width=16)
+    line.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    bar = ProgressBar(total=max(progress.total, 1), completed=progress.done)
+    detail = progress.detail or f"{progress.done:,} of {progress.total:,}"
+    line.add_row(Text(printable(progress.part)), bar, Text(printable(detail + at_most), style="dim"))
+    return line

@@ -1,0 +1,144 @@
+"""The search for the best subset of the codes of a few features, and of histograms by code.
+
+A weak classifier sends a subset of a feature's codes to the left. For every loss here the best subset is the first
+few of the codes in rising order of P / (P + N), their positives' share of the weight: of all subsets with so much
+weight of positives, those have the most of negatives. A cut between codes in this order is a cut between bins.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.kernels._compile import kernel
+from vjcascade.kernels.haar import N_BINS
+from vjcascade.kernels.stump import add_up, impurity_of_cuts
+
+SHARE_STEPS = 2.0**45
+"""Shares are told apart in so many steps."""
+
+
+@kernel
+def codes_by_share(
+    weights: NDArray[np.float64],  # IN (2, N_BINS) of positives and negatives
+    order: NDArray[np.int64],  # OUT (N_BINS,)
+) -> int:
+    """Write the codes that have weight in rising order of their positives' share, then the others.
+
+    Of equal shares, the lower code comes first. Return how many codes have weight.
+    """
+    n, n_empty = 0, 0
+    for code in range(N_BINS):
+        total = weights[0, code] + weights[1, code]
+        if total > 0:
+            order[n] = np.int64(SHARE_STEPS * (weights[0, code] / total)) * N_BINS + code
+            n += 1
+        else:
+            n_empty += 1
+            order[N_BINS - n_empty] = code
+    order[:n].sort()
+    for k in range(n):
+        order[k] %= N_BINS
+    return n
+
+
+@kernel
+def weights_below(
+    row: NDArray[np.uint8],  # IN (n_samples,) codes of one feature
+    positive_part: NDArray[np.float64],  # IN (n_samples,)
+    negative_part: NDArray[np.float64],  # IN (n_samples,)
+    order: NDArray[np.int64],  # OUT (N_BINS,) codes as in `codes_by_share`
+    below: NDArray[np.float64],  # OUT (2, N_BINS + 1)
+) -> int:
+    """Write the weights of positives and negatives below each cut between codes; return how many have weight."""
+    weights = np.zeros((2, N_BINS))
+    for i in range(len(row)):
+        code = np.int64(row[i])
+        weights[0, code] += positive_part[i]
+        weights[1, code] += negative_part[i]
+    n = codes_by_share(weights, order)
+    below[:, 0] = 0
+    for k in range(N_BINS):
+        below[0, k + 1] = below[0, k] + weights[0, order[k]]
+        below[1, k + 1] = below[1, k] + weights[1, order[k]]
+    return n
+
+
+@kernel
+def least_on_line(
+    codes: NDArray[np.uint8],  # IN (n_features, n_samples)
+    signed_weights: NDArray[np.float64],  # IN (n_samples,) of positives, minus that of negatives
+    mass_p: float,
+    errors: NDArray[np.float64],  # OUT (n_features,)
+) -> None:
+    """Write each feature's least weighted error over all subsets, none and all of the codes included.
+
+    Of the two classes that share a code, the lighter one is an error.
+    """
+    n_features = len(codes)
+    histograms = np.empty((4, N_BINS))
+    for first in range(0, n_features, 4):
+        add_up(codes, first, signed_weights, histograms)
+        for lane in range(min(4, n_features - first)):
+            gain = 0.0
+            for code in range(N_BINS):
+                gain += max(histograms[lane, code], 0.0)
+            errors[first + lane] = mass_p - gain
+
+
+@kernel
+def least_gini(
+    codes: NDArray[np.uint8],  # IN (n_features, n_samples)
+    positive_part: NDArray[np.float64],  # IN (n_samples,)
+    negative_part: NDArray[np.float64],  # IN (n_samples,)
+    losses: NDArray[np.float64],  # OUT (n_features,)
+) -> None:
+    """Write the least sum of both sides' 2 P N / (P + N) over all subsets."""
+    order, below = np.empty(N_BINS, np.int64), np.empty((2, N_BINS + 1))
+    for f in range(len(codes)):
+        weights_below(codes[f], positive_part, negative_part, order, below)
+        losses[f] = impurity_of_cuts(below)
+
+
+@kernel
+def least_on_lines(
+    histograms: NDArray[np.int64],  # IN (n_features, N_BINS) as in `vjcascade.kernels.histogram`
+    lines: NDArray[np.float64],  # IN (n_lines, 2)
+    least: NDArray[np.float64],  # OUT (n_lines, n_features)
+) -> None:
+    """Write for each line (a, b) and feature the least a * errors_p + b * errors_n over all subsets."""
+    weights = np.empty((2, N_BINS))
+    for f in range(len(histograms)):
+        _unpack(histograms[f], weights)
+        for line in range(len(lines)):
+            a, b = lines[line, 0], lines[line, 1]
+            even, odd = 0.0, 0.0  # two chains of additions
+            for code in range(0, N_BINS, 2):
+                even += min(a * weights[0, code], b * weights[1, code])
+                odd += min(a * weights[0, code + 1], b * weights[1, code + 1])
+            least[line, f] = even + odd
+
+
+@kernel
+def arrange(
+    histograms: NDArray[np.int64],  # IN (n_features, N_BINS)
+    arranged: NDArray[np.int64],  # OUT (n_features, N_BINS)
+) -> None:
+    """Write histograms of codes in the order of `codes_by_share`: what is then true of bins is true of codes."""
+    weights, order = np.empty((2, N_BINS)), np.empty(N_BINS, np.int64)
+    for f in range(len(histograms)):
+        _unpack(histograms[f], weights)
+        codes_by_share(weights, order)
+        for k in range(N_BINS):
+            arranged[f, k] = histograms[f, order[k]]
+
+
+@kernel
+def _unpack(
+    histogram: NDArray[np.int64],  # IN (N_BINS,)
+    weights: NDArray[np.float64],  # OUT (2, N_BINS)
+) -> None:
+    """Write the weights of positives and of negatives apart."""
+    half = np.int64(32)
+    for code in range(N_BINS):
+        negatives = np.int64(np.int32(histogram[code]))
+        weights[0, code] = np.float64((histogram[code] - negatives) >> half)
+        weights[1, code] = np.float64(negatives)

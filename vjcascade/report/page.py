@@ -1,0 +1,157 @@
+"""From a run to the page: everything computed here, everything arranged in `template.html`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from vjcascade import __version__
+from vjcascade.errors import SettingsError
+from vjcascade.report.charts import PART_NAMES, cost_chart, parts_of, rounds_chart, survival_chart, time_chart
+from vjcascade.report.command import command_of
+from vjcascade.report.cost import expected_costs
+from vjcascade.report.features import feature_drawing, first_features, mean_symbol
+from vjcascade.report.pictures import contact_sheet, is_broad, n_shown, png_address, stretched
+from vjcascade.report.run import Run, open_run
+from vjcascade.report.summary import advice, answer
+from vjcascade.training.stage import N_FALSE_ALARMS_SHOWN
+from vjcascade.words import duration, memory_size
+
+FEATURES_SHOWN = 8
+"""Of each stage."""
+
+MAX_CHARTED = 200
+"""Stages; of a cascade with more, only the first are drawn."""
+
+
+def build_report(path: Path) -> str:
+    """Return the report on a run, a page of HTML that needs nothing else.
+
+    Parameters
+    ----------
+    path : Path
+        The output folder of a training, or a model file.
+
+    Returns
+    -------
+    str
+        The page.
+
+    Raises
+    ------
+    SettingsError
+        If jinja2 is not installed.
+    ModelNotFoundError, ModelError
+        If there is no model, or it is damaged.
+    """
+    render = _template()  # before the work
+    return render(**page_values(open_run(path)))
+
+
+def page_values(run: Run) -> dict[str, Any]:
+    """Return what the template shows.
+
+    Parameters
+    ----------
+    run : Run
+        The model and what is known of it.
+
+    Returns
+    -------
+    dict
+        Text is text, to be escaped; drawings are SVG.
+    """
+    costs, cascade = expected_costs(run), run.cascade
+    n_drawn = min(cascade.n_stages, MAX_CHARTED)
+    mean = run.history.mean_positive
+    return {
+        "title": f"{run.path.parent.absolute().name}/{run.path.name}",
+        "answer": answer(run, costs),
+        "advice": advice(run),
+        "figures": _figures(run),
+        "records": [run.records[stage] for stage in sorted(run.records)[:MAX_CHARTED]],
+        "histories": run.history.stages,
+        "costs": costs,
+        "sizes": cascade.stage_sizes.tolist(),
+        "survival": survival_chart(run.records, cascade.n_stages, _target(run)) if run.records else "",
+        "rounds": _rounds(run, n_drawn),
+        "cost_chart": cost_chart(costs[:n_drawn]) if costs else "",
+        "mean": mean_symbol(cascade.window, "" if mean is None else png_address(stretched(mean))),
+        "has_mean": mean is not None,
+        "is_broad": is_broad(cascade.window),
+        "features": [_features(run, stage) for stage in range(1, n_drawn + 1)],
+        "false_alarms": _false_alarms(run, n_drawn),
+        "times": _times(run, n_drawn),
+        "part_names": PART_NAMES,
+        "told": run.told,
+        "counts": run.history.counts,
+        "sources": run.history.sources,
+        "versions": run.history.versions,
+        "command": command_of(run),
+        "version": __version__,
+    }
+
+
+def _template() -> Callable[..., str]:
+    try:
+        from jinja2 import Environment, StrictUndefined
+    except ImportError:
+        raise SettingsError(
+            "a report is made with jinja2, which is not installed: pip install 'vjcascade[report]', or jinja2 alone"
+        ) from None
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"duration": duration, "memory": memory_size}
+    source = files("vjcascade.report").joinpath("template.html").read_text(encoding="utf-8")
+    return environment.from_string(source).render
+
+
+def _figures(run: Run) -> list[tuple[str, str]]:
+    """Return the few numbers that matter most, each with its name."""
+    last, costs = run.last, expected_costs(run)
+    figures = []
+    if last is not None:
+        held_out = last.overall_held_out_hit_rate
+        hits = last.overall_hit_rate if held_out is None else held_out
+        figures.append((f"{hits:.1%}", "hit rate, in training" if held_out is None else "hit rate, held out"))
+        figures.append((f"1 in {1 / last.overall_false_alarm_rate:,.0f}", "windows is a false alarm"))
+    if costs:
+        figures.append((f"{costs[-1].so_far:.1f}", "features a window"))
+    figures.append((f"{run.cascade.n_stages} / {run.cascade.n_trees:,}", "stages / weak classifiers"))
+    return figures
+
+
+def _target(run: Run) -> float | None:
+    return None if run.settings is None else run.settings.target_false_alarm_rate
+
+
+def _rounds(run: Run, n_drawn: int) -> list[str]:
+    stages = ((stage, run.stage(stage)) for stage in range(1, n_drawn + 1))
+    return [rounds_chart(n, stage.rounds, run.settings) for n, stage in stages if stage and stage.rounds]
+
+
+def _features(run: Run, stage: int) -> tuple[int, list[str]]:
+    trees = first_features(run.cascade, stage, FEATURES_SHOWN)
+    return stage, [feature_drawing(run.cascade, tree) for tree in trees]
+
+
+def _false_alarms(run: Run, n_drawn: int) -> list[tuple[int, str, int]]:
+    most = n_shown(run.cascade.window, max(len(run.history.stages), 1), N_FALSE_ALARMS_SHOWN)
+    stages = ((number, stage.false_alarms[:most]) for number, stage in sorted(run.history.stages.items()))
+    shown = [(number, windows) for number, windows in stages if len(windows) and number <= n_drawn]
+    return [(number, png_address(contact_sheet(windows)), len(windows)) for number, windows in shown]
+
+
+def _times(run: Run, n_drawn: int) -> dict[str, Any]:
+    stages = {
+        number: parts_of(stage.seconds, stage.parts)
+        for number, stage in run.history.stages.items()
+        if number <= n_drawn and stage.seconds is not None
+    }
+    if not stages:
+        return {}
+    totals = {name: sum(parts.get(name, 0.0) for parts in stages.values()) for name in [*PART_NAMES, "other"]}
+    return {"chart": time_chart(stages), "totals": {name: total for name, total in totals.items() if total}}

@@ -1,0 +1,158 @@
+"""The answer at the top of a report: what was trained, how good it is, what it costs, and what to do next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+from vjcascade.features import HaarMode
+from vjcascade.report.cost import ASSUMED_RATE, StageCost
+from vjcascade.report.run import Run
+from vjcascade.training.events import StageRecord
+from vjcascade.training.mining import count_windows
+from vjcascade.training.settings import TrainingSettings
+from vjcascade.types import FeatureType, Size
+from vjcascade.words import counted, duration
+
+VGA = Size(640, 480)
+
+MIN_HIT_RATE = 0.9
+"""A cascade that finds fewer objects needs help."""
+
+MAX_ADVICE = 3
+
+
+def answer(run: Run, costs: list[StageCost]) -> list[str]:
+    """Return the sentences of the first paragraph.
+
+    Parameters
+    ----------
+    run : Run
+        The model and what is known of it.
+    costs : list of StageCost
+        One for each stage.
+
+    Returns
+    -------
+    list of str
+        What was trained, how good it is, what it costs.
+    """
+    return [_what(run), *_how_good(run), *_how_costly(run, costs)]
+
+
+def advice(run: Run) -> list[str]:
+    """Return what to do next, the most useful first.
+
+    Parameters
+    ----------
+    run : Run
+        The model and what is known of it.
+
+    Returns
+    -------
+    list of str
+        Sentences.
+    """
+    last, settings = run.last, run.settings
+    found = [] if last is None or settings is None else list(_findings(run, last, settings))
+    model = shlex.quote(str(run.path))
+    return [
+        *found[:MAX_ADVICE],
+        f"Try it on pictures that it never saw: `vjcascade detect {model} PICTURE --draw drawn`",
+        f"If there are false alarms, keep them to train on: `vjcascade negatives {model} VIDEO`",
+    ]
+
+
+def seconds_of(run: Run) -> float:
+    """Return how long the stages took whose time is known."""
+    return sum(stage.seconds or 0.0 for stage in run.history.stages.values())
+
+
+def _what(run: Run) -> str:
+    cascade = run.cascade
+    kind = "LBP" if cascade.feature_type is FeatureType.LBP else "Haar"
+    size = f"{counted(cascade.n_stages, 'stage')} and {counted(cascade.n_trees, 'weak classifier')}"
+    model = f"This is a cascade of {size} over {kind} features, for windows of {cascade.window} pixels"
+    counts = run.history.counts
+    first = run.records.get(1)
+    if first is None:
+        return f"{model}. The file does not say how it was trained."
+    photos = f", and {counted(first.n_negatives, 'negative')} for its first stage"
+    if "photos" in counts:
+        photos = f" and {counted(counts['photos'], 'photo')} without the object"
+    return f"{model}, trained on {counted(first.n_positives, 'positive')}{photos}."
+
+
+def _how_good(run: Run) -> Iterator[str]:
+    last = run.last
+    if last is None:
+        return
+    held_out = last.overall_held_out_hit_rate
+    if held_out is not None:
+        hits = f"It finds {held_out:.1%} of the positives that were held out"
+    else:
+        hits = (
+            f"It finds {last.overall_hit_rate:.1%} of the positives that it was trained on (none were held out, so of "
+            "new ones it will find fewer)"
+        )
+    rate = last.overall_false_alarm_rate
+    n_windows = count_windows(SimpleNamespace(sizes=[VGA]), run.cascade.window)
+    yield (
+        f"{hits} and lets about one in {1 / rate:,.0f} windows of background pass: of the {n_windows:,} windows of a "
+        f"VGA picture about {_rounded(rate * n_windows)}, before neighbours are grouped."
+    )
+
+
+def _how_costly(run: Run, costs: list[StageCost]) -> Iterator[str]:
+    if not costs:
+        return
+    assumed = "" if run.records else f", if every stage passes {ASSUMED_RATE:.0%} of the background"
+    share = sum(cost.cost for cost in costs[:2]) / costs[-1].so_far
+    where = f"; {share:.0%} of that is spent in the first two stages" if len(costs) > 2 else ""
+    yield f"A window of background costs {costs[-1].so_far:.1f} features on average{assumed}{where}."
+    if run.history.ended:
+        yield f"{run.history.ended[:1].upper()}{run.history.ended[1:]}."
+    seconds = seconds_of(run)
+    if seconds:
+        known = len(run.history.stages)
+        whose = "Training" if known == run.cascade.n_stages else f"Training of {counted(known, 'stage')}"
+        peak = max((stage.memory or 0 for stage in run.history.stages.values()), default=0)
+        memory = f" and {peak / 2**30:.1f} GiB of memory" if peak else ""
+        yield f"{whose} took {duration(seconds)}{memory}."
+
+
+def _findings(run: Run, last: StageRecord, settings: TrainingSettings) -> Iterator[str]:
+    """Yield what could be better, and how."""
+    n_stages, target = run.cascade.n_stages, settings.target_false_alarm_rate
+    misses_target = last.overall_false_alarm_rate > target
+    if misses_target and n_stages < settings.max_stages and run.history.stages:
+        if not run.history.ended:
+            yield f"Not all of the {settings.max_stages} stages are there: go on with `--resume`."
+    elif misses_target and n_stages < settings.max_stages:
+        yield (
+            f"Fewer stages than the {settings.max_stages} asked for are there: go on with `--resume` if the run was "
+            "stopped; if the negatives ran out, add photos."
+        )
+    elif misses_target:
+        yield f"For fewer false alarms, allow more stages (`--stages {n_stages + 5}`) and go on with `--resume`."
+    hits = last.overall_hit_rate if last.overall_held_out_hit_rate is None else last.overall_held_out_hit_rate
+    if hits < MIN_HIT_RATE:
+        raised = 1 - (1 - settings.hit_rate) / 2
+        yield f"For fewer missed objects, raise the hit rate of each stage (`--hit-rate {raised:.4g}`) or add crops."
+    if last.overall_held_out_hit_rate is None:
+        yield "Give at least 100 crops, and hold some out (`--held-out 0.2`), so that the hit rate can be trusted."
+    full = [r.stage for r in run.records.values() if r.tuned.false_alarm_rate > settings.false_alarm_rate]
+    richer = "--mode all" if settings.features is FeatureType.HAAR else "--features haar"
+    if full and settings.mode is not HaarMode.ALL:
+        stages = ", ".join(map(str, full[:5])) + (" and more" if len(full) > 5 else "")
+        yield (
+            f"False alarms stay above the stage's target in stage {stages}: more features (`{richer}`) or more crops "
+            "may tell objects from background better."
+        )
+    if any(len(stage.false_alarms) for stage in run.history.stages.values()):
+        yield "Look at the worst false alarms below: if they show the object, take their photos out of the negatives."
+
+
+def _rounded(number: float) -> str:
+    return f"{number:,.0f}" if number >= 10 else f"{number:.1g}" if number < 1 else f"{number:.1f}"

@@ -1,0 +1,230 @@
+"""Negatives of a stage: false alarms of the stage before, and as many mined windows as are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.cascade import Cascade
+from vjcascade.training.backgrounds import Backgrounds
+from vjcascade.training.events import Listener, StageRecord, Work
+from vjcascade.training.mining import Mined, count_windows, mine_negatives
+from vjcascade.training.settings import MIN_NEGATIVES, TrainingSettings
+from vjcascade.words import counted
+
+UNRECORDED_FALSE_ALARM_RATE = 0.5
+"""What a stage that others trained is expected to pass, before it is measured: what most trainers aim at."""
+
+
+@dataclass(frozen=True, eq=False)
+class Negatives:
+    """Negatives of a stage.
+
+    Attributes
+    ----------
+    windows : ndarray of shape (n, h, w), dtype uint8
+        Distinct windows that pass the stages so far, those that were carried over first.
+    mined : Mined
+        What was found of them in the photos; its rate counts all windows that pass, whether new or carried over.
+    pass_rate : float
+        Share of the windows in the photos that pass the stages so far, in (0, 1], as measured in mining; the one
+        expected where nothing had to be mined.
+    """
+
+    windows: NDArray[np.uint8]
+    mined: Mined
+    pass_rate: float
+
+    def __len__(self) -> int:
+        return len(self.windows)
+
+
+class NegativesSearch:
+    """Finds the negatives of stage after stage.
+
+    Parameters
+    ----------
+    photos, held_out_photos : Backgrounds
+        To train on and to measure on; the second may be empty.
+    settings : TrainingSettings
+        Seed and bounds.
+    n_threads : int
+        Results do not depend on it.
+    listener : Listener
+        Gets the progress.
+    """
+
+    def __init__(
+        self,
+        photos: Backgrounds,
+        held_out_photos: Backgrounds,
+        settings: TrainingSettings,
+        n_threads: int,
+        listener: Listener,
+    ) -> None:
+        self._photos = photos
+        self._held_out_photos = held_out_photos
+        self._settings = settings
+        self._n_threads = n_threads
+        self._listener = listener
+
+    def find(
+        self, cascade: Cascade, n_wanted: int, carried: NDArray[np.uint8], pass_rate: float
+    ) -> Negatives:
+        """Find negatives to train the next stage on.
+
+        Parameters
+        ----------
+        cascade : Cascade
+            Stages so far.
+        n_wanted : int
+            Windows, those that are carried over included.
+        carried : ndarray of shape (n, h, w), dtype uint8
+            Windows that are there already, and that the cascade passes.
+        pass_rate : float
+            Share of windows that should pass the cascade, in (0, 1].
+
+        Returns
+        -------
+        Negatives
+            Fewer than wanted if the photos have no more.
+        """
+        return self._find("negatives", self._photos, cascade, n_wanted, carried, pass_rate)
+
+    def find_held_out(
+        self, cascade: Cascade, n_wanted: int, carried: NDArray[np.uint8], pass_rate: float
+    ) -> Negatives:
+        """Find negatives to measure the next stage on, in the photos that are held out.
+
+        Parameters
+        ----------
+        cascade : Cascade
+            Stages so far.
+        n_wanted : int
+            Windows, those that are carried over included.
+        carried : ndarray of shape (n, h, w), dtype uint8
+            Windows that are there already, and that the cascade passes.
+        pass_rate : float
+            Share of windows that should pass the cascade, in (0, 1].
+
+        Returns
+        -------
+        Negatives
+            None without such photos.
+        """
+        return self._find("held-out negatives", self._held_out_photos, cascade, n_wanted, carried, pass_rate)
+
+    def forecast(self, cascade: Cascade, n_wanted: int, n_carried: int, pass_rate: float) -> str:
+        """Say how many windows have to be searched for the stage's negatives, and whether there are so many.
+
+        Parameters
+        ----------
+        cascade : Cascade
+            Stages so far.
+        n_wanted, n_carried : int
+            Windows wanted, and those of them that are there already.
+        pass_rate : float
+            Share of windows that should pass the cascade, in (0, 1].
+
+        Returns
+        -------
+        str
+            A sentence.
+        """
+        n_windows = count_windows(self._photos, cascade.window)
+        fresh_rate = max(pass_rate - n_carried / n_windows, 1 / n_windows)  # of windows not yet found
+        n_missing = n_wanted - n_carried
+        needed, possible = n_missing / fresh_rate, min(n_windows, self._settings.max_windows)
+        carried = f"{counted(n_carried, 'false alarm')} of the last stage and " if n_carried else ""
+        text = (
+            f"stage {cascade.n_stages + 1}: {carried}{counted(n_missing, 'new negative')}, which are expected among "
+            f"{needed:,.0f} windows; up to {possible:,} can be searched"
+        )
+        return text if needed <= possible else f"{text}: fewer will be found"
+
+    def _find(
+        self,
+        kind: str,
+        photos: Backgrounds,
+        cascade: Cascade,
+        n_wanted: int,
+        carried: NDArray[np.uint8],
+        pass_rate: float,
+    ) -> Negatives:
+        n_missing = n_wanted - len(carried)
+        if n_missing <= 0 or len(photos) == 0:
+            return Negatives(carried, Mined(carried[:0], 0, 0, exhausted=False), pass_rate)
+        number = cascade.n_stages + 1
+        mined = mine_negatives(
+            photos,
+            cascade,
+            n_missing,
+            expected_pass_rate=pass_rate,
+            max_windows=self._settings.max_windows,
+            seed=[self._settings.seed, number, photos is self._photos],
+            work=Work(f"stage {number}: mining {kind}", self._n_threads, self._listener),
+            known=carried,
+            hardest=self._settings.hardest_negatives and photos is self._photos,  # measured is what is usual
+        )
+        measured = max(mined.n_accepted, 1) / mined.n_searched if mined.n_searched else pass_rate
+        return Negatives(np.concatenate([carried, mined.windows]), mined, measured)
+
+
+def expected_pass_rate(records: Sequence[StageRecord], n_stages: int) -> float:
+    """Return the share of windows that should pass the stages so far.
+
+    Parameters
+    ----------
+    records : sequence of StageRecord
+        Of the last stages, if any has one.
+    n_stages : int
+        All stages.
+
+    Returns
+    -------
+    float
+        In (0, 1]; what the last record says, or a guess for stages without.
+
+    Examples
+    --------
+    >>> expected_pass_rate([], 0), expected_pass_rate([], 3)
+    (1.0, 0.125)
+    """
+    rate = records[-1].overall_false_alarm_rate if records else UNRECORDED_FALSE_ALARM_RATE**n_stages
+    return max(rate, 1e-12)
+
+
+def why_too_few(cascade: Cascade, negatives: Negatives) -> str:
+    """Say why no stage can be trained on these negatives; nothing if one can.
+
+    Parameters
+    ----------
+    cascade : Cascade
+        Stages so far.
+    negatives : Negatives
+        What was found.
+
+    Returns
+    -------
+    str
+        A sentence with advice, or an empty one.
+    """
+    n_found, mined = len(negatives), negatives.mined
+    if n_found >= MIN_NEGATIVES:
+        return ""
+    found = (
+        f"only {counted(n_found, 'negative window')} can be found that pass"
+        if n_found
+        else "no negative window passes"
+    )
+    looked = f"{mined.n_searched:,} windows were looked at"
+    if cascade.n_stages == 0:
+        passing, advice = "the contrast floor of 10 grey levels", "Give photos with more contrast"
+    else:
+        passing, advice = "the stages so far", "For more stages, add background photos"
+    if not mined.exhausted:
+        return f"{found} {passing}; {looked}, the limit for a stage. Raise max_windows"
+    return f"{found} {passing}; {looked}, all there are. {advice}"
