@@ -51,6 +51,7 @@ def lbp_codes(
     Examples
     --------
     >>> from vjcascade.features.cells import enumerate_cells
+    >>> from vjcascade.types import Size
     >>> windows = np.diag([9, 5, 1]).astype(np.uint8)[None]
     >>> lbp_codes(enumerate_cells(Size(3, 3)), WindowIntegrals.of(windows)).tolist()
     [[128]]

@@ -39,6 +39,9 @@ FIRST_TOLERANCE = 0.01
 TOLERANCES = 1e-6, 0.1
 """The least and the largest such share."""
 
+TIGHTENED_BY = 4.0
+"""When bounds leave far too many features open, so many times less weight may be out of date."""
+
 SHARE_LEFT_OPEN = 0.002, 0.008
 """Where bounds leave fewer features open, more weight may be out of date, and where they leave more, less."""
 
@@ -163,9 +166,9 @@ class Histograms:
         self._tolerance = min(max(self._tolerance * factor, TOLERANCES[0]), TOLERANCES[1])
 
     def tighten(self) -> bool:
-        """Let next to nothing be out of date from now on; return whether that makes a difference."""
+        """Let much less be out of date from now on; return whether that makes a difference."""
         was_loose = self._tolerance > TOLERANCES[0]
-        self._tolerance = TOLERANCES[0]
+        self._tolerance = max(self._tolerance / TIGHTENED_BY, TOLERANCES[0])
         return was_loose
 
     def _pass(self, now: Round, measure: Measure) -> _Weights:

@@ -37,7 +37,7 @@ SLACK = 1e-9
 N_FIRST_LOOK = 64
 """Features, evenly spaced in the pool, that each round's guess at the winner looks at, beside the last best."""
 
-SHARE_FOR_SECOND_LOOK = 0.02
+SHARE_FOR_SECOND_LOOK = 0.05
 """More features left open than this share of the pool are not measured before their bounds have been made closer."""
 
 MEASURED_PER_TASK = 32
@@ -173,12 +173,15 @@ class StumpSearch:
         """Return features, rising, and their exact values: the likely ones, and all that bounds do not hold off.
 
         Of those whose value is below the ceiling, that of the better constant classifier, the `n` least are among them.
-        Where bounds are so loose that too many are left, a second look is cheaper.
+        Where bounds are so loose that too many are left, another look is cheaper.
         """
         ceiling -= 2 * SLACK
         bounds, among, values = look()
-        n_open = np.count_nonzero(bounds <= min(_nth_least(values, n), ceiling))
-        if n_open > SHARE_FOR_SECOND_LOOK * len(bounds) and self._histograms.tighten():
+        enough = SHARE_FOR_SECOND_LOOK * len(bounds)
+        while (
+            np.count_nonzero(bounds <= min(_nth_least(values, n), ceiling)) > enough
+            and self._histograms.tighten()
+        ):
             bounds, among, values = look()
         n_likely = len(among)
         held_off = bounds > min(_nth_least(values, n), ceiling)
