@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Protocol
 
@@ -38,13 +39,13 @@ class Samples(Protocol):
         """Return the values of some features, shape (n, n_samples)."""
 
 
-class HaarSamples:
-    """Windows seen through a pool of Haar features.
+class WindowSamples(ABC):
+    """Windows seen through a pool of features.
 
     Parameters
     ----------
-    pool : ndarray of shape (n_features,), dtype `FEATURE_DTYPE`
-        Haar features.
+    pool : ndarray of shape (n_features,), dtype `FEATURE_DTYPE` or `LBP_DTYPE`
+        Features.
     integrals : WindowIntegrals
         Of the training windows, the positives first.
     n_positives : int
@@ -55,7 +56,7 @@ class HaarSamples:
         Where the bins are kept if not in memory.
     """
 
-    splits: Splits = THRESHOLDS
+    splits: Splits
 
     def __init__(
         self,
@@ -69,53 +70,41 @@ class HaarSamples:
         self.integrals = integrals
         self.n_positives = n_positives
         self.labels = _labels(n_positives, len(integrals))
-        self.bins = bin_features(pool, integrals, n_threads, folder)
+        self.bins = self._bins(n_threads, folder)
+
+    @abstractmethod
+    def _bins(self, n_threads: int, folder: Path | None) -> NDArray[np.uint8]:
+        """Return the bins of all features, shape (n_features, n_windows)."""
+
+    @abstractmethod
+    def values(self, features: NDArray[np.intp]) -> NDArray[np.generic]:
+        """Return the values of some features, exactly as the detector computes them, shape (n, n_windows)."""
+
+
+class HaarSamples(WindowSamples):
+    """Windows seen through a pool of Haar features."""
+
+    splits = THRESHOLDS
+
+    def _bins(self, n_threads: int, folder: Path | None) -> NDArray[np.uint8]:
+        return bin_features(self.pool, self.integrals, n_threads, folder)
 
     def values(self, features: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Return the values of some features, exactly as the detector computes them, shape (n, n_windows)."""
+        """Return the values of some features, shape (n, n_windows)."""
         return self.integrals.values(self.pool[features])
 
 
-class LbpSamples:
-    """Windows seen through a pool of LBP features.
+class LbpSamples(WindowSamples):
+    """Windows seen through a pool of LBP features, whose codes are bins."""
 
-    Parameters
-    ----------
-    pool : ndarray of shape (n_features,), dtype `LBP_DTYPE`
-        LBP features.
-    integrals : WindowIntegrals
-        Of the training windows, the positives first.
-    n_positives : int
-        How many of them are positives.
-    n_threads : int
-        Threads that compute the codes; results do not depend on it.
-    folder : Path, optional
-        Where the codes are kept if not in memory.
-    """
+    splits = SUBSETS
 
-    splits: Splits = SUBSETS
-
-    def __init__(
-        self,
-        pool: NDArray[np.void],
-        integrals: WindowIntegrals,
-        n_positives: int,
-        n_threads: int,
-        folder: Path | None = None,
-    ) -> None:
-        self.pool = pool
-        self.integrals = integrals
-        self.n_positives = n_positives
-        self.labels = _labels(n_positives, len(integrals))
-        self.bins = lbp_codes(pool, integrals, n_threads, folder)
+    def _bins(self, n_threads: int, folder: Path | None) -> NDArray[np.uint8]:
+        return lbp_codes(self.pool, self.integrals, n_threads, folder)
 
     def values(self, features: NDArray[np.intp]) -> NDArray[np.uint8]:
-        """Return the codes of some features, exactly as the detector computes them, shape (n, n_windows)."""
+        """Return the codes of some features, shape (n, n_windows)."""
         return self.bins[features]
-
-
-WindowSamples = HaarSamples | LbpSamples
-"""Windows seen through a pool of features."""
 
 
 def samples_of(
