@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import multiprocessing
 import os
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -80,20 +82,55 @@ def test_errors_reach_the_caller_in_turn(n_threads):
         next(results)
 
 
-def test_leaving_early_ends_the_threads():
+def test_leaving_early_leaves_nothing_to_do():
     """What runs is finished, what waits is not begun."""
-    before = threading.active_count()
-    started = []
+    started, finished = [], []
 
     def work(task):
         started.append(task)
         time.sleep(0.01)
+        finished.append(task)
 
     results = ordered_map(work, range(1000), n_threads=3)
     next(results)
     results.close()
-    assert threading.active_count() == before
     assert len(started) < 8
+    assert sorted(started) == sorted(finished)
+    assert list(ordered_map(abs, [-1], n_threads=3)) == [1]
+
+
+def test_threads_are_started_once():
+    def names():
+        return {name for _ in range(5) for name in ordered_map(lambda _: threading.get_ident(), range(8), 3)}
+
+    assert len(names() | names()) <= 3
+
+
+def test_maps_inside_maps_do_not_wait_for_one_another():
+    """All threads of the outer map are busy: the inner one has none to wait for."""
+
+    def inner(task):
+        return sum(ordered_map(lambda i: i + task, range(10), n_threads=2))
+
+    assert list(ordered_map(inner, range(8), n_threads=2)) == [45 + 10 * task for task in range(8)]
+
+
+def test_maps_of_several_callers_share_the_threads():
+    with ThreadPoolExecutor(4) as callers:
+        sums = list(callers.map(lambda _: sum(ordered_map(abs, range(100), n_threads=2)), range(8)))
+    assert sums == [4950] * 8
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_fork_starts_threads_of_its_own():
+    assert list(ordered_map(abs, [-1, -2], n_threads=2)) == [1, 2]
+    with multiprocessing.get_context("fork").Pool(1) as forked:
+        assert forked.apply_async(_absolutes, ([-3, -4],)).get(timeout=30) == [3, 4]
+
+
+def _absolutes(numbers):
+    return list(ordered_map(abs, numbers, n_threads=2))
 
 
 @pytest.mark.parametrize(("n_items", "size"), [(0, 3), (1, 3), (3, 3), (7, 3), (7, 1)])

@@ -6,8 +6,10 @@ import operator
 import os
 import re
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import cache
 from itertools import islice
 from typing import TypeVar
 
@@ -130,7 +132,8 @@ def ordered_map(
     Parameters
     ----------
     function : callable
-        Must release the GIL to gain from more than one thread; must not depend on other tasks.
+        Must release the GIL to gain from more than one thread; must not depend on other tasks. What it maps in turn
+        is computed in its own thread: the threads are shared, and all of them may be busy.
     tasks : iterable
         Read lazily: no more than twice `n_threads` results wait to be taken.
     n_threads : int
@@ -146,20 +149,42 @@ def ordered_map(
     >>> list(ordered_map(lambda x: x * x, range(5), n_threads=2))
     [0, 1, 4, 9, 16]
     """
-    if n_threads <= 1:
+    if n_threads <= 1 or _is_worker():
         yield from map(function, tasks)
         return
     queue = iter(tasks)
-    with ThreadPoolExecutor(n_threads) as pool:
-        pending: list[Future[Result]] = [pool.submit(function, task) for task in islice(queue, 2 * n_threads)]
-        try:
-            while pending:
-                result = pending.pop(0).result()
-                pending.extend(pool.submit(function, task) for task in islice(queue, 1))
-                yield result
-        finally:
-            for future in pending:
-                future.cancel()
+    pool = _workers(n_threads)
+    pending: list[Future[Result]] = [pool.submit(function, task) for task in islice(queue, 2 * n_threads)]
+    try:
+        while pending:
+            result = pending.pop(0).result()
+            pending.extend(pool.submit(function, task) for task in islice(queue, 1))
+            yield result
+    finally:
+        running = [future for future in pending if not future.cancel()]
+        if not _is_worker():  # a worker that collects garbage would wait for its own task
+            wait(running)
+
+
+_thread = threading.local()
+
+
+def _become_worker() -> None:
+    _thread.is_worker = True
+
+
+def _is_worker() -> bool:
+    return getattr(_thread, "is_worker", False)
+
+
+@cache
+def _workers(n_threads: int) -> ThreadPoolExecutor:
+    """Return this process's threads. They are kept: OpenCV leaves some memory behind with every thread that ends."""
+    return ThreadPoolExecutor(n_threads, thread_name_prefix="vjcascade", initializer=_become_worker)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_workers.cache_clear)  # a fork has none of its parent's threads
 
 
 def run_all(function: Callable[[Task], object], tasks: Iterable[Task], n_threads: int) -> None:
