@@ -78,6 +78,18 @@ def test_bounds_are_as_close_as_is_tolerated(rng, bins):
         assert (lines.highest - lines.lowest).max() <= 2.1 * module.FIRST_TOLERANCE
 
 
+def test_bits_that_go_for_one_class_are_not_missed_in_the_other(bins):
+    """A class that grows by most of its weight, again and again, takes bits off the other one, too."""
+    measured = Histograms(bins)
+    positive, negative = np.zeros(N_SAMPLES), np.zeros(N_SAMPLES)
+    negative[N_POSITIVES:] = 1 / (N_SAMPLES - N_POSITIVES)
+    for i in range(40):
+        positive[:N_POSITIVES] = np.where(np.arange(N_POSITIVES) % 3 == i % 3, 8.0, 1.0)
+        positive /= positive.sum()
+        lines = measured.on_lines(LINES[:1], a_round(positive, negative))
+        assert (lines.highest - lines.lowest).max() <= 6.1 * module.FIRST_TOLERANCE
+
+
 def test_both_parts_in_every_sample(rng, bins):
     measured = Histograms(bins)
     for _ in range(5):

@@ -224,10 +224,11 @@ class _Weights:
         """Return no weights, in a unit that fits the weights to come."""
         return cls(np.zeros_like(parts), _masses(parts) / 2**START_BITS, 0.0, np.zeros(2), np.zeros(2))
 
-    def rescaled(self, parts: Floats) -> tuple[Self, int] | None:
+    def rescaled(self, parts: Floats, tolerance: float) -> tuple[Self, int] | None:
         """Return the weights in the unit that makes them nearest to others, and by how many bits they were shortened.
 
-        None if too many bits would have to go.
+        None if too many bits would have to go, or if those that went are no longer a tolerable share of a class's
+        weight: both classes lose them when one grows, and they do not come back.
         """
         unit = np.array([_nearest_unit(*one) for one in zip(self.held, self.unit, parts, strict=True)])
         most = (parts.sum(axis=1) / unit).max()
@@ -235,7 +236,10 @@ class _Weights:
             return None
         shift = math.ceil(math.log2(most)) - START_BITS if most > 2**MAX_BITS else 0
         lost = self.lost / 2**shift + (N_BINS if shift else 0)
-        return replace(self, held=self.held / 2**shift, unit=unit * 2**shift, lost=lost), shift
+        unit *= 2**shift
+        if (lost * unit > tolerance * _masses(parts)).any():
+            return None
+        return replace(self, held=self.held / 2**shift, unit=unit, lost=lost), shift
 
     def out_of_date(self, parts: Floats, tolerance: float) -> NDArray[np.intp]:
         """Return the samples to change, so that the others are off by a tolerable share of the weights."""
@@ -283,7 +287,7 @@ def _brought_up_to_date(kept: _Weights | None, parts: Floats, tolerance: float) 
     """Return weights near a round's, and the changes that make them of the kept ones, or of nothing."""
     base, shift = _Weights.none(parts), histogram.CLEAR
     samples = base.out_of_date(parts, tolerance)
-    if kept is not None and (rescaled := kept.rescaled(parts)) is not None:
+    if kept is not None and (rescaled := kept.rescaled(parts, tolerance)) is not None:
         fewer = rescaled[0].out_of_date(parts, tolerance)
         if len(fewer) < len(samples):
             (base, shift), samples = rescaled, fewer
