@@ -103,7 +103,8 @@ def small_run(folder, settings=SETTINGS, *, listener=ignore, n_threads=1, resume
     positives, photos = hard_data(np.random.default_rng(440))
     data = {"positives_sha256": positives.fingerprint, "photos_sha256": photos.fingerprint}
     checkpoint = Checkpoint.open(folder, WINDOW, settings, data, resume=resume, overwrite=overwrite)
-    train(positives, photos, settings, checkpoint, n_threads=n_threads, listener=listener)
+    sources = {"positives": "memory", "negatives": "memory"}
+    train(positives, photos, settings, checkpoint, sources=sources, n_threads=n_threads, listener=listener)
     return checkpoint.path.read_bytes()
 
 

@@ -78,16 +78,27 @@ def parser(description: str | None, rounds: int) -> argparse.ArgumentParser:
 
 def stage_samples(arguments: argparse.Namespace, features_step: int = 1) -> HaarSamples:
     """Return the samples that options describe, half of them positives, with every so manieth feature."""
+    return window_samples(stage_windows(arguments), arguments, features_step)
+
+
+def stage_windows(arguments: argparse.Namespace) -> NDArray[np.uint8]:
+    """Return the windows that options describe, positives before as many negatives."""
     n_positives = arguments.samples // 2
-    windows = np.concatenate(
-        [
-            face_windows(n_positives, arguments.window, arguments.positives),
-            photo_windows(arguments.samples - n_positives, arguments.window, arguments.negatives),
-        ]
-    )
+    positives = face_windows(n_positives, arguments.window, arguments.positives)
+    negatives = photo_windows(arguments.samples - n_positives, arguments.window, arguments.negatives)
+    return np.concatenate([positives, negatives])
+
+
+def window_samples(
+    windows: NDArray[np.uint8],
+    arguments: argparse.Namespace,
+    features_step: int = 1,
+    folder: Path | None = None,
+) -> HaarSamples:
+    """Return windows as samples, the first half positives; their bins in memory or in a folder."""
     pool = enumerate_features(arguments.window, arguments.mode)[::features_step]
     integrals = WindowIntegrals.of(windows, tilted=arguments.mode is HaarMode.ALL)
-    return HaarSamples(pool, integrals, n_positives, arguments.threads)
+    return HaarSamples(pool, integrals, len(windows) // 2, arguments.threads, folder)
 
 
 def photo_windows(n: int, window: Size, folder: Path | None = None) -> NDArray[np.uint8]:

@@ -13,7 +13,6 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +27,7 @@ from vjcascade.detection.scales import scan_levels
 from vjcascade.detection.scanner import Scanner
 from vjcascade.imaging import image_size, read_gray, resize_exact
 from vjcascade.parallel import default_threads
+from vjcascade.training.base import first_stages
 from vjcascade.training.events import Work
 from vjcascade.training.mining import Mined, mine_negatives
 
@@ -118,20 +118,6 @@ def vga_photos(paths: Sequence[Path], n: int) -> Photos:
     if not photos:
         raise SystemExit(f"there are no photos of {SHAPES[0]} in negatives-train; name its folder by --data")
     return photos
-
-
-def first_stages(model: Cascade, n: int) -> Cascade:
-    """Return a model cut to its first stages."""
-    n_trees = model.stage_starts[n]
-    n_nodes = model.tree_starts[n_trees]
-    return replace(
-        model,
-        nodes=model.nodes[:n_nodes],
-        tree_starts=model.tree_starts[: n_trees + 1],
-        leaves=model.leaves[: n_nodes + n_trees],
-        stage_starts=model.stage_starts[: n + 1],
-        stage_thresholds=model.stage_thresholds[:n],
-    )
 
 
 def measure(cascade: Cascade, photos: Photos, arguments: argparse.Namespace, folder: Path) -> Measurement:

@@ -5,6 +5,7 @@ are killed (signal 9) at a random moment; the others at a random boundary of a s
 is opened for writing, synchronised, renamed or removed. Of a file that is being synchronised only half is left, as after a power cut.
 After every kill, the model in the folder must be a whole one: some first stages of the undisturbed run's. Then the run is resumed, and
 killed again or left to end; a run that ends must have made the undisturbed run's model, byte for byte.
+As many runs again are killed that add stages to a model that was trained before, with more negatives (``--continue``).
 
 The same seed gives the same plan; where a kill at a moment hits depends on the machine. Needs a system with `fork`.
 """
@@ -30,12 +31,16 @@ from vjcascade import Cascade
 from vjcascade.cli.main import run as run_command
 from vjcascade.imaging import opencv, read_gray, write_image
 from vjcascade.training.checkpoint import MODEL_NAME
+from vjcascade.words import counted
 
 PHOTOS = ("brick.png", "chelsea.png", "coffee.png", "grass.png", "gravel.png", "moon.png")
 """Pictures of scikit-image without faces."""
 
 N_FACES = 100
 """The first windows of scikit-image's `lfw_subset` are faces, the others are not."""
+
+MORE_PHOTOS = ("coins.png",)
+"""The same, for runs that continue a model."""
 
 SIDE, PHOTO_SIDE = 16, 160
 """Pixels of the crops and of the photos."""
@@ -77,20 +82,24 @@ class Trainer:
         An empty folder.
     n_stages : int
         Stages of the cascade.
+    n_continued : int
+        Those of them that are trained before, to be continued.
     """
 
-    def __init__(self, work: Path, n_stages: int) -> None:
+    def __init__(self, work: Path, n_stages: int, n_continued: int = 0) -> None:
         self.folder = work / "run"
         self._calls = work / "calls"
-        self._words = ["train", str(work / "faces"), str(work / "photos"), "--output", str(self.folder)]
-        self._words += [*OPTIONS, "--stages", str(n_stages)]
         make_pictures(work)
+        words = ["train", str(work / "faces"), str(work / "photos"), *OPTIONS]
+        self._words = [*words, "--output", str(self.folder), "--stages", str(n_stages)]
+        if n_continued:
+            train_here([*words, "--output", str(work / "base"), "--stages", str(n_continued)])
+            self._words += ["--continue", str(work / "base" / MODEL_NAME)]
+            self._words += ["--more-negatives", str(work / "more")]
 
     def prepare(self) -> None:
         """Train in this process, so that those forked from it have all kernels compiled and loaded."""
-        with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
-            if run_command(self._words):
-                sys.exit("the undisturbed run fails")
+        train_here(self._words)
         empty(self.folder)
 
     def run(self, plan: Plan, *, resume: bool) -> bool:
@@ -125,6 +134,13 @@ class Trainer:
             self._calls.write_text(str(calls["made"]))
         finally:
             os._exit(code)
+
+
+def train_here(words: Sequence[str]) -> None:
+    """Run the command line in this process, and say nothing."""
+    with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
+        if run_command(words):
+            sys.exit("the undisturbed run fails")
 
 
 def watch_calls(folder: Path, fatal: int | None) -> Counter[str]:
@@ -165,16 +181,16 @@ def tear(file: int) -> None:
 def make_pictures(work: Path) -> None:
     """Write the crops and photos to train with."""
     pictures = Path(skimage.__file__).parent / "data"
-    for name in ("faces", "photos"):
+    for name in ("faces", "photos", "more"):
         (work / name).mkdir(parents=True)
     edge = (25 - SIDE) // 2
     faces = np.rint(255 * np.load(pictures / "lfw_subset.npy")[:N_FACES]).astype(np.uint8)
     for i, face in enumerate(faces[:, edge : edge + SIDE, edge : edge + SIDE]):
         write_image(work / "faces" / f"{i:03}.png", face)
-    for name in PHOTOS:
-        write_image(
-            work / "photos" / f"{Path(name).stem}.png", read_gray(pictures / name)[:PHOTO_SIDE, :PHOTO_SIDE]
-        )
+    for folder, names in (("photos", PHOTOS), ("more", MORE_PHOTOS)):
+        for name in names:
+            photo = read_gray(pictures / name)[:PHOTO_SIDE, :PHOTO_SIDE]
+            write_image(work / folder / f"{Path(name).stem}.png", photo)
 
 
 def n_whole_stages(folder: Path, whole: Cascade) -> int:
@@ -238,17 +254,19 @@ def random_plan(rng: np.random.Generator, seconds: float, n_calls: int) -> Plan:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Parse the command line and kill."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--kills", type=int, default=50, help="how many runs to kill")
+    parser.add_argument("--kills", type=int, default=50, help="how many runs to kill of each kind")
     parser.add_argument("--seed", type=int, default=0, help="of the moments")
     parser.add_argument("--stages", type=int, default=6, help="of the cascade")
     options = parser.parse_args(arguments)
     opencv().setNumThreads(1)  # threads do not survive a fork
-    with tempfile.TemporaryDirectory() as work:
-        trainer = Trainer(Path(work), options.stages)
-        stages, n_equal = kill_runs(trainer, options.kills, np.random.default_rng(options.seed))
-    table = ", ".join(f"{n} with {k}" for k, n in sorted(stages.items()))
-    print(f"killed: {stages.total()} runs (stages finished by then: {table}), seed {options.seed}")
-    print(f"resumed to the end: {n_equal} runs, all with the undisturbed run's model, byte for byte")
+    for n_continued in sorted({0, options.stages // 2}):
+        print(f"runs that go on from {counted(n_continued, 'stage')}")
+        with tempfile.TemporaryDirectory() as work:
+            trainer = Trainer(Path(work), options.stages, n_continued)
+            stages, n_equal = kill_runs(trainer, options.kills, np.random.default_rng(options.seed))
+        table = ", ".join(f"{n} with {k}" for k, n in sorted(stages.items()))
+        print(f"killed: {stages.total()} runs (stages finished by then: {table}), seed {options.seed}")
+        print(f"resumed to the end: {n_equal} runs, all with the undisturbed run's model, byte for byte")
 
 
 if __name__ == "__main__":

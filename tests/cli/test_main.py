@@ -54,6 +54,10 @@ def test_every_option_is_explained(run):
             assert len(text.split("[")[0].split()) >= 3, entry
 
 
+def test_bytes_are_given_as_a_size(run):
+    assert "--memory SIZE" in run("train", "--help").out
+
+
 def test_version_without_an_installation(tmp_path):
     project = Path(vjcascade.__file__).parents[1]
     code = f"import sys; sys.path.insert(0, {str(project)!r}); sys.argv = ['vjcascade', '--version']\n"

@@ -16,7 +16,7 @@ from vjcascade.cli.exit_codes import Terminated
 from vjcascade.cli.train import Settings
 from vjcascade.errors import SettingsError
 from vjcascade.training import TrainingSettings, preset_settings
-from vjcascade.training.events import Ended, StageDone
+from vjcascade.training.events import Ended, RunBegun, StageDone
 
 BRIEF = ("--window", "24x24", "--stages", "1", "--negatives", "60", "--no-baseline")
 
@@ -167,7 +167,7 @@ def test_negatives_run_out(run, easy, rng):
     assert Cascade.load(easy / "out" / "cascade.xml").n_stages < 10
     end = ran.out.splitlines()[-1]
     assert end.startswith("training ended early")
-    assert "no negative window passes" in end
+    assert "no negative window can be found" in end
     assert re.search(r"[\d,]+ windows were looked at", end)
     assert "one weak classifier separates everything" in ran.out
 
@@ -328,3 +328,33 @@ def test_interrupted(run, easy, monkeypatch, has_model, n_stages, sentence, inte
     assert ran.code == code
     assert "stopped" in ran.err
     assert sentence in ran.err
+
+
+@pytest.mark.parametrize(
+    ("options", "sources", "sentence"),
+    [
+        (
+            ["--resume"],
+            {},
+            "no further stage was finished; out/cascade.xml is what it was before: go on with --r",
+        ),
+        (
+            ["--overwrite"],
+            {"continue_from": "m.xml"},
+            "out/cascade.xml is the model to continue: go on with --r",
+        ),
+        (["--overwrite"], {}, "no stage was finished; out/cascade.xml is what it was before\n"),
+    ],
+)
+def test_interrupted_before_a_further_stage(run, easy, monkeypatch, options, sources, sentence):
+    import vjcascade.training
+
+    def interrupted(positives, negatives, output, *args, listener, **options):
+        listener(RunBegun("24x24", TrainingSettings().as_dict(), {}, sources=sources))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(vjcascade.training, "train_from_sources", interrupted)
+    monkeypatch.chdir(easy)
+    (easy / "out").mkdir()
+    builders.accept_all().save(easy / "out" / "cascade.xml")
+    assert sentence in run("train", "pos", "neg", "--output", "out", *options).err

@@ -112,7 +112,7 @@ def test_the_command_line_gives_the_same_settings(monkeypatch, capsys, settings)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(vjcascade.training, "train_from_sources", note)
-    history = History(sources={"positives": "my crops", "negatives": "it's $HOME"})
+    history = History(sources={"positives": ("my crops",), "negatives": ("it's $HOME",)})
     words = shlex.split(command_of(run_of(builders.accept_all(), settings=settings, history=history)))
     assert words[0] == "vjcascade"
     assert run(words[1:]) == 130
@@ -125,6 +125,16 @@ def test_the_command_line_names_what_is_continued():
     command = command_of(run_of(builders.accept_all(), told=told))
     assert command.startswith(
         "vjcascade train CROPS PHOTOS --continue 'a b.xml' --more-negatives MORE --output NEW"
+    )
+    sources = {
+        "positives": ("crops",),
+        "negatives": ("photos",),
+        "continue_from": ("old/a b.xml",),
+        "more_negatives": ("c d", "e"),
+    }
+    command = command_of(run_of(builders.accept_all(), told=told, history=History(sources=sources)))
+    assert command.startswith(
+        "vjcascade train crops photos --continue 'old/a b.xml' --more-negatives 'c d' e --output NEW"
     )
     assert command_of(run_of(builders.accept_all(), settings=None)) == ""
 

@@ -6,8 +6,6 @@ import builders
 import numpy as np
 import pytest
 
-from vjcascade import Size
-from vjcascade.detection import evaluate_windows
 from vjcascade.imaging import write_image
 
 
@@ -43,17 +41,6 @@ def test_photos_are_missed(run_program, tmp_path):
     done = run_program("bench_mining.py", "--data", tmp_path)
     assert done.returncode == 1
     assert "there are no photos of 640x480" in done.stderr
-
-
-def test_first_stages_decide_as_the_whole_model(program, rng):
-    bench = program("bench_mining")
-    model = builders.random_cascade(rng, Size(12, 10), (3, 4, 5), tree_share=0.5)
-    windows = np.lib.stride_tricks.sliding_window_view(builders.smooth_noise(rng, 40, 40), (10, 12)).reshape(
-        -1, 10, 12
-    )
-    passed, _ = evaluate_windows(model, windows)
-    for n in range(4):
-        assert (evaluate_windows(bench.first_stages(model, n), windows)[0] == np.minimum(passed, n)).all()
 
 
 def test_the_goal_is_for_ten_stages(program):

@@ -13,13 +13,15 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system 
 
 
 def test_killed_runs_make_the_model_of_an_undisturbed_one(run_program):
-    done = run_program("kill_training.py", "--kills", "3", "--stages", "2", "--seed", "1")
+    done = run_program("kill_training.py", "--kills", "1", "--stages", "2", "--seed", "1")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("undisturbed: 2 stages")
-    assert lines[1].startswith("killed: 3 runs")
-    assert int(lines[2].split()[4]) >= 1
-    assert lines[2].endswith("all with the undisturbed run's model, byte for byte")
+    assert [lines[0], lines[4]] == ["runs that go on from 0 stages", "runs that go on from 1 stage"]
+    for undisturbed, killed, resumed in (lines[1:4], lines[5:8]):
+        assert undisturbed.startswith("undisturbed: 2 stages")
+        assert killed.startswith("killed: 1 runs")
+        assert int(resumed.split()[4]) >= 1
+        assert resumed.endswith("all with the undisturbed run's model, byte for byte")
 
 
 def test_a_model_that_is_not_whole_is_noticed(program, tmp_path):

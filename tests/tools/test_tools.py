@@ -30,6 +30,30 @@ def test_training_benchmark(run):
     assert "| adaboost: a round, mean of 1 |" in out
 
 
+@pytest.mark.parametrize(("memory", "where"), [(None, "in memory"), ("256MiB", "on disk")])
+def test_costs_are_measured_where_training_would_keep_features(program, monkeypatch, tmp_path, memory, where):
+    bench = program("bench_training")
+    monkeypatch.setattr(bench, "resident_memory", lambda: 256 * 2**20 - 70_000_000 if memory else 0)
+    monkeypatch.setattr("sys.argv", ["", "--table", "--window", "8x8", "--threads", "1", "--samples", "80"])
+    arguments = bench.options()
+    assert (arguments.table, arguments.rounds) == ([], bench.TABLE_ROUNDS)
+    arguments.rounds, arguments.memory = 2, memory
+    bench.save_windows(tmp_path / "windows.npy", arguments)
+    make, folders = bench.window_samples, []
+    monkeypatch.setattr(
+        bench,
+        "window_samples",
+        lambda *args, folder=None: folders.append(folder) or make(*args, folder=folder),
+    )
+    row = bench.table_row(arguments, tmp_path / "windows.npy", (bench.HaarMode.CORE, 60))
+    cells = [cell.strip() for cell in row.split("|")[1:-1]]
+    assert cells[:2] == ["core, 2,569", "60"]
+    assert cells[-1] == where
+    assert folders[-1] == (tmp_path if memory else None)
+    assert all(float(cell) >= 0 for cell in cells[2:-1])
+    assert bench.TABLE_HEADER.splitlines()[0].count("|") == row.count("|")
+
+
 def test_boosters_benchmark(run, tmp_path, rng):
     for folder, side in (("crops", 9), ("photos", 40)):
         (tmp_path / folder).mkdir()
@@ -48,7 +72,26 @@ def test_boosters_benchmark(run, tmp_path, rng):
         "cost-sensitive sign=any, 10:1",
         "gentle, 2:1",
     ]
-    assert "The greatest ratio of processor seconds is" in lines[-1]
+    assert [line.partition(":")[0] for line in lines[-2:]] == ["one weighted error", "another loss"]
+
+
+def test_boosters_have_limits_by_their_kind(program):
+    bench = program("bench_boosters")
+    none = bench.Timed(0.0, 0.0)
+
+    def measured(name, ratio):
+        case = bench.Case(name, bench.Costs(2, 1), {})
+        return bench.Measurement(case, 1, none, bench.Timed(ratio, ratio))
+
+    one, other, logit = bench.verdict(
+        [measured("adac1", 1.3), measured("csb0", 1.0), measured("gentle", 1.3), measured("logit", 4.0)]
+    ).splitlines()
+    assert one == (
+        "one weighted error: the greatest ratio of processor seconds is 1.30 (adac1, 2:1); above 1.25: adac1, 2:1"
+    )
+    assert other.startswith("another loss: ")
+    assert other.endswith("above 1.75: none")
+    assert logit.endswith("is 4.00 (logit, 2:1); above 3.5: logit, 2:1")
 
 
 @pytest.mark.parametrize("name", ["build_face_model.py", "face_scenes.py"])

@@ -10,8 +10,10 @@ import pytest
 from easy_pictures import save
 
 from vjcascade import Cascade, TrainingSettings, train_from_sources
+from vjcascade.detection import evaluate_windows
 from vjcascade.errors import SettingsError
 from vjcascade.formats import save_cascade
+from vjcascade.training.base import first_stages
 from vjcascade.training.checkpoint import MODEL_NAME
 from vjcascade.training.events import StageBegun, StageDone
 from vjcascade.types import FeatureType, Size
@@ -112,6 +114,22 @@ def test_an_interrupted_run_goes_on(pictures, go_on, tmp_path, kind, named_again
     assert (tmp_path / "new" / MODEL_NAME).read_bytes() == (tmp_path / "whole" / MODEL_NAME).read_bytes()
 
 
+def test_stages_are_added_to_a_model_with_lbp_features(pictures, go_on, tmp_path):
+    lbp = replace(LONGER, features=FeatureType.LBP)
+    whole = go_on(None, lbp, output="whole", window=WINDOW)
+    base = tmp_path / "base" / MODEL_NAME
+    go_on(None, replace(lbp, max_stages=2), output="base", window=WINDOW)
+    new = go_on(base, lbp)
+    assert (new.feature_type, new.n_stages) == (FeatureType.LBP, 4)
+    assert_begins_with(new, Cascade.load(base))
+    assert new.metadata["stages"][:2] == whole.metadata["stages"][:2]
+    go_on(base, replace(lbp, max_stages=3), output="again")
+    go_on(None, lbp, output="again", resume=True)
+    assert (tmp_path / "again" / MODEL_NAME).read_bytes() == (tmp_path / "new" / MODEL_NAME).read_bytes()
+    with pytest.raises(SettingsError, match=r"its features are LBP, not HAAR; set features to lbp"):
+        go_on(base, output="haar")
+
+
 def test_a_target_that_was_met_does_not_end_it(pictures, go_on):
     settings = replace(LONGER, target_false_alarm_rate=1.0)
     assert go_on(pictures / "old" / MODEL_NAME, settings).n_stages == 3
@@ -128,6 +146,12 @@ def test_further_photos_all_serve_training(pictures, go_on, tmp_path):
     for event in events:
         begun = event if hasattr(event, "counts") else begun
         notes.append(getattr(event, "text", ""))
+    assert begun.sources == {
+        "positives": str(pictures / "pos"),
+        "negatives": str(pictures / "neg"),
+        "more_negatives": [str(pictures / name) for name in ("more", "neg", "more")],
+        "continue_from": str(pictures / "old" / MODEL_NAME),
+    }
     assert begun.counts["held_out_photos"] == 2
     assert begun.counts["photos"] == 10 + 3
     for n, name in ((12, "neg"), (3, "more")):
@@ -172,3 +196,13 @@ def test_damaged_provenance_is_refused(pictures, go_on, tmp_path):
         cascade.with_metadata({**cascade.metadata, "continued": damage}).save(path)
         with pytest.raises(SettingsError, match="cannot be resumed"):
             go_on(None, resume=True)
+
+
+def test_first_stages_decide_as_the_whole_model(rng):
+    model = builders.random_cascade(rng, Size(12, 10), (3, 4, 5), tree_share=0.5)
+    windows = np.lib.stride_tricks.sliding_window_view(builders.smooth_noise(rng, 40, 40), (10, 12)).reshape(
+        -1, 10, 12
+    )
+    passed, _ = evaluate_windows(model, windows)
+    for n in range(4):
+        assert (evaluate_windows(first_stages(model, n), windows)[0] == np.minimum(passed, n)).all()

@@ -71,7 +71,8 @@ def test_a_run_is_read_back(trained):
         np.testing.assert_array_equal(stage.false_alarms, event.false_alarms)
     begun = next(event for event in events if isinstance(event, RunBegun))
     np.testing.assert_array_equal(history.mean_positive, begun.mean_positive)
-    assert (history.counts, history.sources) == (begun.counts, begun.sources)
+    assert history.counts == begun.counts
+    assert history.sources == {"positives": ("memory",), "negatives": ("memory",)}
     assert set(history.versions) >= {"vjcascade", "python", "numpy"}
     assert history.ended == "training ended with 2 stages: the most asked for"
 
@@ -161,7 +162,25 @@ def test_texts_are_bounded(tmp_path):
     write(tmp_path, changed(RunBegun("6x6", {}, {}), sources=many))
     sources = read(tmp_path).sources
     assert len(sources) <= 20
-    assert max(map(len, sources.values())) < 1000
+    assert max(len(path) for paths in sources.values() for path in paths) < 1000
+
+
+def test_a_run_that_goes_on_may_leave_out_the_model_that_it_continues(tmp_path):
+    told = {"positives": "p", "more_negatives": ["a", "b"], "continue_from": "m.xml"}
+    first, again = (
+        RunBegun("6x6", {}, {}, sources=told),
+        RunBegun("6x6", {}, {}, (RECORD,), sources={"positives": "q"}),
+    )
+    write(tmp_path, first, again)
+    assert read(tmp_path).sources == {"positives": ("q",), "continue_from": ("m.xml",)}
+    write(tmp_path, first)
+    assert read(tmp_path).sources == {
+        "positives": ("p",),
+        "more_negatives": ("a", "b"),
+        "continue_from": ("m.xml",),
+    }
+    write(tmp_path, first, replace(again, records=()))  # another run in the same folder
+    assert read(tmp_path).sources == {"positives": ("q",)}
 
 
 @pytest.mark.parametrize("shape", [(6, 6 * 25), (6, 7), (5, 6), (12, 6)])

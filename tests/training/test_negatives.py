@@ -15,6 +15,7 @@ from vjcascade.training import negatives
 from vjcascade.training.mining import Mined, count_windows
 from vjcascade.training.negatives import Negatives, NegativesSearch, expected_pass_rate, why_too_few
 from vjcascade.training.settings import TrainingSettings
+from vjcascade.types import FeatureType
 
 WINDOW = doubles.WINDOW
 
@@ -101,12 +102,12 @@ def test_what_is_expected_is_what_was_measured_last():
 @pytest.mark.parametrize(
     ("n_found", "n_stages", "exhausted", "sentence"),
     [
-        (0, 0, True, "no negative window passes the contrast floor .* Give photos with more contrast"),
+        (0, 0, True, "no negative window can be found above the contrast .* Give photos with more contrast"),
         (
             19,
             2,
             True,
-            "only 19 negative windows can be found that pass the stages so far; 1,234 .* all there are",
+            "only 19 negative windows can be found that the stages so far accept; 1,234 .* all the",
         ),
         (1, 2, False, "only 1 negative window can .* the limit for a stage. Raise max_windows"),
         (20, 2, True, "^$"),
@@ -117,6 +118,16 @@ def test_why_there_are_too_few(n_found, n_stages, exhausted, sentence):
     found = Negatives(windows, Mined(windows[:0], 1234, 5, exhausted=exhausted), 0.5)
     cascade = builders.accept_all(WINDOW, n_stages) if n_stages else Cascade(WINDOW)
     assert re.search(sentence, why_too_few(cascade, found))
+
+
+@pytest.mark.parametrize(("n_found", "how_many"), [(0, "no negative window"), (3, "only 3 negative windows")])
+def test_lbp_has_no_contrast_floor(n_found, how_many):
+    windows = np.zeros((n_found, 6, 6), np.uint8)
+    found = Negatives(windows, Mined(windows, 1234, 5, exhausted=True), 0.5)
+    assert why_too_few(Cascade.empty(WINDOW, FeatureType.LBP), found) == (
+        f"{how_many} can be found; 1,234 windows were looked at, all there are. Give more photos, with more to see in "
+        "them"
+    )
 
 
 @pytest.mark.parametrize("hardest", [False, True])

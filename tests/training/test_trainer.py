@@ -221,7 +221,7 @@ def test_flat_photos_cannot_train_a_stage(tmp_path, rng):
     positives, _ = doubles.hard_data(rng)
     photos = doubles.backgrounds_of([np.full((30, 30 + i), 9, np.uint8) for i in range(3)])
     with pytest.raises(
-        SettingsError, match=r"no stage could be trained: no negative window passes the contrast"
+        SettingsError, match=r"no stage could be trained: no negative window can be found above the contrast"
     ):
         run(tmp_path, positives, photos, SETTINGS)
     assert list(tmp_path.iterdir()) == []

@@ -43,6 +43,7 @@ class AdaBoost(DiscreteBooster):
     """
 
     name: ClassVar[str] = "adaboost"
+    uses_costs: ClassVar[bool] = False
 
     def log_weights(self, state: BoostingState) -> Floats:
         """Return log D_1 - y f."""

@@ -46,6 +46,7 @@ class AsymBoost(AdaBoost):
     """
 
     name: ClassVar[str] = "asymboost"
+    uses_costs: ClassVar[bool] = True
 
     def log_weights(self, state: BoostingState) -> Floats:
         """Return log D_0 + y t/2T log(C_P / C_N) - y f, in round t."""

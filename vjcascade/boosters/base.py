@@ -76,6 +76,9 @@ class Booster(ABC):
     loss_is_linear: ClassVar[bool] = True
     """Whether `loss` is errors_p + errors_n. If not, it must be concave in the two, and grow with both."""
 
+    uses_costs: ClassVar[bool] = True
+    """Whether costs matter while it learns. If not, they can be met afterwards, by a threshold."""
+
     def __init__(self, costs: Costs, n_rounds: int = 100) -> None:
         self.costs = costs
         self.n_rounds = n_rounds

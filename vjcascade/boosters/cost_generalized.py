@@ -27,6 +27,8 @@ class CostGeneralized(Booster):
         What the costs multiply: the weight of a class, or of each sample.
     """
 
+    uses_costs: ClassVar[bool] = True
+
     def __init__(self, costs: Costs, n_rounds: int = 100, *, prior: Prior = "class") -> None:
         super().__init__(costs, n_rounds)
         self.prior = checked_option("prior", prior, get_args(Prior))

@@ -46,6 +46,7 @@ class GentleAdaBoost(ConfidenceBooster):
     """
 
     name: ClassVar[str] = "gentle"
+    uses_costs: ClassVar[bool] = False
     splits_by_gini = True
 
     def log_weights(self, state: BoostingState) -> Floats:

@@ -59,6 +59,7 @@ class LogitBoost(ConfidenceBooster):
     """
 
     name: ClassVar[str] = "logit"
+    uses_costs: ClassVar[bool] = False
     splits_by_gini = True
 
     def half_log_odds(self, state: BoostingState) -> Floats:
@@ -157,6 +158,7 @@ class CostSensitiveLogitBoost(LogitBoost):
     """
 
     name: ClassVar[str] = "cost-sensitive-logit"
+    uses_costs: ClassVar[bool] = True
 
     def half_log_odds(self, state: BoostingState) -> Floats:
         """Return f + eta."""

@@ -56,6 +56,7 @@ class RealAdaBoost(ConfidenceBooster):
     """
 
     name: ClassVar[str] = "real"
+    uses_costs: ClassVar[bool] = False
 
     def __init__(self, costs: Costs, n_rounds: int = 100, *, criterion: Criterion = "gini") -> None:
         super().__init__(costs, n_rounds)

@@ -26,7 +26,7 @@ def _memory(type_: Any, tokens: Sequence[Token]) -> int:
     return checked_memory(tokens[0].value)
 
 
-MemoryOption = Annotated[int, Parameter(converter=_memory, n_tokens=1, accepts_keys=False)]
+MemoryOption = Annotated[int, Parameter(converter=_memory, n_tokens=1, accepts_keys=False, metavar="SIZE")]
 """Bytes, written with a unit."""
 
 CountOption = Annotated[int, Parameter(validator=Number(gte=1))]

@@ -112,7 +112,7 @@ def train(  # noqa: PLR0913  each is a user's choice
         Stop before training if any file cannot be used.
     events : path
         File to which everything that happens is appended as lines of JSON.
-    memory : int
+    memory : size
         Memory to use, for example 1GiB or 800MB; most of the machine's if not given. The model does not depend on it.
     threads : int
         Processors to use; all if not given. The model does not depend on it.
@@ -153,5 +153,5 @@ def train(  # noqa: PLR0913  each is a user's choice
                 listener=listener,
             )
         except KeyboardInterrupt as interrupt:
-            raise type(interrupt)(log.what_is_left(model)) from None
+            raise type(interrupt)(log.what_is_left(model, resumed=resume)) from None
     log.finish(cascade, model)

@@ -36,7 +36,7 @@ class TrainingLog:
         console = PlainConsole(sys.stdout)
         self._view = _live_view(console) if console.is_live else PlainView(console)
         self._ended = ""
-        self._has_stage = False
+        self._has_stage = self._is_continued = False
 
     def __enter__(self) -> Self:
         return self
@@ -52,6 +52,7 @@ class TrainingLog:
             self._ended = event.text
             return
         self._has_stage |= isinstance(event, StageDone)
+        self._is_continued |= isinstance(event, RunBegun) and "continue_from" in event.sources
         self._view.show(event)
 
     def finish(self, cascade: Cascade, model: Path) -> None:
@@ -64,11 +65,18 @@ class TrainingLog:
         self._view.say(f"see how it came about: vjcascade report {shlex.quote(str(model.parent))}")
         self._view.say(self._ended)
 
-    def what_is_left(self, model: Path) -> str:
-        """Say what a run that is stopped now leaves behind."""
+    def what_is_left(self, model: Path, *, resumed: bool) -> str:
+        """Say what a run that is stopped now leaves behind; `resumed` if it was to go on with the model."""
+        go_on = "go on with --resume (and without --overwrite)"
         if self._has_stage:
-            return f"the stages finished so far are in {model}: go on with --resume (and without --overwrite)"
-        return "no stage was finished" + (f"; {model} is what it was before" if model.exists() else "")
+            return f"the stages finished so far are in {model}: {go_on}"
+        if not model.exists():
+            return "no stage was finished"
+        if resumed:
+            return f"no further stage was finished; {model} is what it was before: {go_on}"
+        if self._is_continued:  # the model to continue was copied before the run was told to begin
+            return f"no stage was added; {model} is the model to continue: {go_on}"
+        return f"no stage was finished; {model} is what it was before"
 
 
 class PlainView:

@@ -30,11 +30,17 @@ def command_of(run: Run) -> str:
     if run.settings is None:
         return ""
     sources = run.history.sources
-    words = ["vjcascade", "train", sources.get("positives", "CROPS"), sources.get("negatives", "PHOTOS")]
+    words = [
+        "vjcascade",
+        "train",
+        *sources.get("positives", ["CROPS"]),
+        *sources.get("negatives", ["PHOTOS"]),
+    ]
     if "continued" in run.told:
-        words += ["--continue", run.told["continued"].get("model", "MODEL")]
+        model = run.told["continued"].get("model", "MODEL")
+        words += ["--continue", *sources.get("continue_from", [model])]
     if "more_photos" in run.told.get("data", {}):
-        words += ["--more-negatives", "MORE"]
+        words += ["--more-negatives", *sources.get("more_negatives", ["MORE"])]
     return shlex.join(
         [*words, "--output", "NEW", "--window", str(run.cascade.window), *_options(run.settings)]
     )

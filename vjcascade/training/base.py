@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -88,3 +88,36 @@ def _known_records(cascade: Cascade) -> list[StageRecord]:
         return []
     first = cascade.n_stages - len(records) + 1
     return records if [one.stage for one in records] == list(range(first, cascade.n_stages + 1)) else []
+
+
+def first_stages(cascade: Cascade, n: int) -> Cascade:
+    """Return a cascade cut to its first stages.
+
+    Parameters
+    ----------
+    cascade : Cascade
+        With at least `n` stages.
+    n : int
+        Stages to keep.
+
+    Returns
+    -------
+    Cascade
+        It keeps all features, also those that are no longer looked at.
+
+    Examples
+    --------
+    >>> from vjcascade.types import Size
+    >>> first_stages(Cascade(Size(24, 24)), 0).n_stages
+    0
+    """
+    n_trees = cascade.stage_starts[n]
+    n_nodes = cascade.tree_starts[n_trees]
+    return replace(
+        cascade,
+        nodes=cascade.nodes[:n_nodes],
+        tree_starts=cascade.tree_starts[: n_trees + 1],
+        leaves=cascade.leaves[: n_nodes + n_trees],
+        stage_starts=cascade.stage_starts[: n + 1],
+        stage_thresholds=cascade.stage_thresholds[:n],
+    )

@@ -16,7 +16,8 @@ note       text
 end        text
 ========== =====================================================================================
 
-Versions are those of vjcascade, Python and what computes. Rates, tuned and natural, are objects with threshold,
+Sources are paths as given: positives, negatives, and if they were given, continue_from and more_negatives, the last an
+array. Versions are those of vjcascade, Python and what computes. Rates, tuned and natural, are objects with threshold,
 hit_rate and false_alarm_rate; a record is what the model's metadata says of the stage. Later versions may add keys and
 events; a change of what is there gets another ``v``.
 """
@@ -78,7 +79,7 @@ def event_line(event: Event) -> bytes:
     values = {field.name: getattr(event, field.name) for field in fields(event)}
     told = {name: value for name, value in values.items() if not isinstance(value, np.ndarray)}
     if isinstance(event, RunBegun):
-        told["versions"] = _versions()
+        told["versions"] = versions()
     head = {"v": SCHEMA_VERSION, "event": EVENT_NAMES[type(event)], "time": round(time.time(), 3)}
     return json.dumps({**head, **told}, default=_plain).encode() + b"\n"
 
@@ -170,11 +171,18 @@ def check_event_file(path: Path) -> None:
                 )
 
 
-def _versions() -> dict[str, str]:
-    versions = {"vjcascade": __version__, "python": platform.python_version(), "numpy": np.__version__}
+def versions() -> dict[str, str]:
+    """Return the versions of this package, of Python and of what computes, by name.
+
+    Examples
+    --------
+    >>> "numpy" in versions()
+    True
+    """
+    found = {"vjcascade": __version__, "python": platform.python_version(), "numpy": np.__version__}
     with suppress(PackageNotFoundError):  # installed in a way that leaves no record
-        versions["numba"] = version("numba")
-    return versions
+        found["numba"] = version("numba")
+    return found
 
 
 def _plain(value: Any) -> Any:

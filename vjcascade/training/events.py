@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -143,7 +143,8 @@ class RunBegun:
     mean_positive : ndarray of shape (h, w), dtype uint8, or None
         The mean of the positives to train on.
     sources : mapping
-        Where "positives" and "negatives" come from, as given.
+        Paths as given, by parameter of `train_from_sources`: of "positives" and "negatives"; if they were given, a
+        sequence of those of "more_negatives", and that of the model to "continue_from".
     """
 
     window: str
@@ -151,7 +152,7 @@ class RunBegun:
     counts: Mapping[str, int]
     records: tuple[StageRecord, ...] = ()
     mean_positive: NDArray[np.uint8] | None = None
-    sources: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

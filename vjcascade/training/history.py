@@ -127,7 +127,8 @@ class History:
     stages : dict
         By number, counted from 1.
     sources : dict
-        "positives" and "negatives", as given.
+        Paths as given, a tuple by name: of "positives", "negatives", "more_negatives", and of the model to
+        "continue_from". This one is kept when the run goes on: it need not be given again.
     versions : dict
         Of the programs, by name.
     counts : dict
@@ -139,7 +140,7 @@ class History:
     """
 
     stages: dict[int, StageHistory] = field(default_factory=dict)
-    sources: dict[str, str] = field(default_factory=dict)
+    sources: dict[str, tuple[str, ...]] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     mean_positive: NDArray[np.uint8] | None = None
@@ -189,7 +190,7 @@ def _read_events(file: BinaryIO, history: History, records: Mapping[int, Any]) -
         kind, number = line.get("event"), line.get("stage")
         try:
             if kind == "run":
-                history.sources = _texts(line["sources"])
+                history.sources = _sources(line, history.sources)
                 history.versions = _texts(line["versions"])
                 history.counts = {str(name)[:99]: _count(n) for name, n in _mapping(line["counts"]).items()}
             elif kind == "begin":
@@ -249,6 +250,16 @@ def _mapping(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise TypeError(f"{value!r} is no object")
     return value
+
+
+def _sources(line: Mapping[str, Any], before: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Return the paths that a run tells of; `before` is what the run told that it goes on with, if it does."""
+    told = list(_mapping(line["sources"]).items())[:20]
+    lists = {str(name)[:99]: value if isinstance(value, list) else [value] for name, value in told}
+    sources = {name: tuple(str(path)[:999] for path in paths) for name, paths in lists.items()}
+    if line.get("records") and "continue_from" in before:
+        sources.setdefault("continue_from", before["continue_from"])
+    return sources
 
 
 def _texts(value: Any) -> dict[str, str]:

@@ -121,7 +121,7 @@ def mine_negatives(  # noqa: PLR0913  (the last two are for few callers)
     photos : Photos
         Pictures without objects, or with boxes around them to ignore.
     cascade : Cascade
-        Stages trained so far; without stages it accepts everything above the contrast floor.
+        Stages trained so far; without stages it accepts everything, with Haar features above the contrast floor.
     n_wanted : int
         Windows wanted, > 0.
     expected_pass_rate : float

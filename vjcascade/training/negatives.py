@@ -13,6 +13,7 @@ from vjcascade.training.backgrounds import Backgrounds
 from vjcascade.training.events import Listener, StageRecord, Work
 from vjcascade.training.mining import Mined, count_windows, mine_negatives
 from vjcascade.training.settings import MIN_NEGATIVES, TrainingSettings
+from vjcascade.types import FeatureType
 from vjcascade.words import counted
 
 UNRECORDED_FALSE_ALARM_RATE = 0.5
@@ -215,16 +216,14 @@ def why_too_few(cascade: Cascade, negatives: Negatives) -> str:
     n_found, mined = len(negatives), negatives.mined
     if n_found >= MIN_NEGATIVES:
         return ""
-    found = (
-        f"only {counted(n_found, 'negative window')} can be found that pass"
-        if n_found
-        else "no negative window passes"
-    )
-    looked = f"{mined.n_searched:,} windows were looked at"
-    if cascade.n_stages == 0:
-        passing, advice = "the contrast floor of 10 grey levels", "Give photos with more contrast"
-    else:
-        passing, advice = "the stages so far", "For more stages, add background photos"
+    if cascade.n_stages:
+        kind, advice = " that the stages so far accept", "For more stages, add background photos"
+    elif cascade.feature_type is FeatureType.HAAR:
+        kind, advice = " above the contrast floor of 10 grey levels", "Give photos with more contrast"
+    else:  # every window passes; copies count once
+        kind, advice = "", "Give more photos, with more to see in them"
+    only = f"only {counted(n_found, 'negative window')}" if n_found else "no negative window"
+    looked = f"{only} can be found{kind}; {mined.n_searched:,} windows were looked at"
     if not mined.exhausted:
-        return f"{found} {passing}; {looked}, the limit for a stage. Raise max_windows"
-    return f"{found} {passing}; {looked}, all there are. {advice}"
+        return f"{looked}, the limit for a stage. Raise max_windows"
+    return f"{looked}, all there are. {advice}"

@@ -135,10 +135,26 @@ def train_from_sources(  # noqa: PLR0913  the door to all of training: each is a
                 settings,
                 checkpoint,
                 more_photos=more,
+                sources=_named(positives, negatives, more_negatives, continue_from),
                 memory_limit=memory_limit,
                 n_threads=n_threads,
                 listener=both(history, listener),
             )
+
+
+def _named(
+    positives: str | PathLike[str],
+    negatives: str | PathLike[str],
+    more_negatives: Sequence[str | PathLike[str]],
+    continue_from: str | PathLike[str] | None,
+) -> dict[str, str | list[str]]:
+    """Return the paths as given, for `RunBegun`."""
+    named: dict[str, str | list[str]] = {"positives": str(positives), "negatives": str(negatives)}
+    if more_negatives:
+        named["more_negatives"] = [str(one) for one in more_negatives]
+    if continue_from is not None:
+        named["continue_from"] = str(continue_from)
+    return named
 
 
 def _refuse_one_for_both(positives: str | PathLike[str], negatives: Sequence[str | PathLike[str]]) -> None:

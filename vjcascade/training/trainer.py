@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -46,6 +47,7 @@ def train(  # noqa: PLR0913  data, settings, and where and how it runs
     checkpoint: Checkpoint,
     *,
     more_photos: Backgrounds | None = None,
+    sources: Mapping[str, str | Sequence[str]] | None = None,
     memory_limit: int | None = None,
     n_threads: int | None = None,
     listener: Listener = ignore,
@@ -64,6 +66,8 @@ def train(  # noqa: PLR0913  data, settings, and where and how it runs
         Where stages are saved, and where a run that was interrupted or that continues a model goes on.
     more_photos : Backgrounds, optional
         Photos without the object that are not to be held out.
+    sources : mapping, optional
+        Where all this comes from, for the listener; see `vjcascade.training.events.RunBegun`.
     memory_limit : int, optional
         Bytes that the process may take; see `vjcascade.parallel.checked_memory` for the default. Features that do
         not fit are kept on disk, beside the model.
@@ -93,8 +97,7 @@ def train(  # noqa: PLR0913  data, settings, and where and how it runs
     run = _Run(data, settings, checkpoint, room, n_threads, listener)
     checkpoint.begin()
     cascade = checkpoint.cascade
-    sources = {"positives": positives.report.source, "negatives": photos.report.source}
-    listener(replace(_run_begun(data, settings, checkpoint, run.n_threads), sources=sources))
+    listener(replace(_run_begun(data, settings, checkpoint, run.n_threads), sources=sources or {}))
     listener(Note(data.note(settings)))
     if room.bins is not None:
         listener(
