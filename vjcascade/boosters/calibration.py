@@ -43,6 +43,10 @@ Cost-Generalized, class prior     .224        .214      .214       .308   .278  
 The first two rules also tied in seven other settings. The first is taken: it does not depend on the scale of the
 costs, and one fit serves every cost.
 
+On tables of UCI (German credit, Pima and Spambase, costs of 10:1 and 1:10, means of ten splits) it is the same: for
+each of AdaBoost, AsymBoost and Cost-Generalized AdaBoost, the first two rules differ by at most .005, and 1/2
+without costs in the fit costs 1.7 to 3.4 times as much as the first.
+
 References
 ----------
 .. [1] Nikolaou, Edakunni, Kull, Flach & Brown, "Cost-sensitive boosting algorithms: do we really need them?",
@@ -320,10 +324,9 @@ def _newton(data: _Calibration) -> Floats:
         promise = float(gradient @ step)
         if -promise < LAST_DECREASE * loss:
             return parameters + step
-        while data.loss(parameters + step) > loss + ENOUGH_DECREASE * promise:
+        while (following := data.loss(parameters + step)) > loss + ENOUGH_DECREASE * promise:
             step, promise = step / 2, promise / 2
-        parameters = parameters + step
-        loss = data.loss(parameters)
+        parameters, loss = parameters + step, following
     return parameters
 
 

@@ -36,6 +36,14 @@ Pictures and frames with false alarms are kept once each, and not where they sho
 
 For example: vjcascade negatives signs/cascade.xml street.mp4 --output false-alarms
 and then: vjcascade train crops photos --continue signs/cascade.xml --more-negatives false-alarms --output better""",
+    "compare": """Compare boosters at cost ratios: with how few weak classifiers they reach a stage's targets.
+
+On crops and photos, stage by stage of a cascade, all on the same windows; with --full as whole cascades on scenes; or
+on the rows of tables. Plain AdaBoost with a threshold set afterwards is what all are compared with. The output folder
+gets a report and the numbers behind it.
+
+For example: vjcascade compare crops photos --output comparison
+or: vjcascade compare --table patients.csv --target ill --output comparison""",
     "report": """Draw a report on a training run: one HTML file that needs nothing else.
 
 It shows rounds, features, worst false alarms, costs and times; of a model trained elsewhere, what the file knows.
@@ -49,6 +57,7 @@ The compiled kernels are kept beside the package, or where the environment varia
     "demo": """Train a small face detector from pictures that are already installed, and try it.""",
 }
 _USAGES = {
+    "compare": "Usage: vjcascade compare [OPTIONS] POSITIVES NEGATIVES | --table FILES... --target COLUMN",
     "detect": "Usage: vjcascade detect [OPTIONS] [MODEL] SOURCES...",
     "negatives": "Usage: vjcascade negatives [OPTIONS] MODEL SOURCES...",
 }

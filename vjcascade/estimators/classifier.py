@@ -31,9 +31,8 @@ from vjcascade.boosters.state import Floats
 from vjcascade.errors import SettingsError
 from vjcascade.estimators.rows import TrainingRows, weighted_example_costs
 from vjcascade.training.boosting import boost
-from vjcascade.training.samples import TableSamples
-from vjcascade.training.search import StumpSearch
 from vjcascade.training.settings import MAX_DEPTH
+from vjcascade.training.table_search import search_of_table
 from vjcascade.training.tree import Tree
 
 SampleCosts: TypeAlias = ArrayLike | Callable[[Floats], float]
@@ -171,7 +170,7 @@ class CostBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
             boosted, held_out = rows.halves(np.random.default_rng(seed))
         n_threads = effective_n_jobs(self.n_jobs)
-        search = StumpSearch(TableSamples(boosted.table, boosted.n_positives, n_threads), n_threads)
+        search = search_of_table(boosted.table, boosted.n_positives, n_threads)
         rounds = boost(search, booster, max_depth=self.max_depth, sample_weight=boosted.weights)
         self.weak_classifiers_ = list(islice(rounds, self.n_estimators))
         self.estimator_weights_ = np.array([weak.alpha for weak in self.weak_classifiers_])

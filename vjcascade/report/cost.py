@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate
 
-from vjcascade.cascade import Cascade
+from vjcascade.evaluation.features import features_of_stages
 from vjcascade.report.run import Run
 
 ASSUMED_RATE = 0.5
@@ -55,7 +55,7 @@ def expected_costs(run: Run) -> list[StageCost]:
     .. [1] Viola & Jones, "Robust real-time face detection", IJCV 57(2), 2004, sec. 4.1.
            :doi:`10.1023/B:VISI.0000013087.49260.fb`
     """
-    reached, sizes = _reached(run), _sizes(run.cascade)
+    reached, sizes = _reached(run), features_of_stages(run.cascade)
     costs = [share * size for share, size in zip(reached, sizes, strict=True)]
     return [StageCost(*values) for values in zip(reached, sizes, costs, accumulate(costs), strict=True)]
 
@@ -71,25 +71,3 @@ def _reached(run: Run) -> list[float]:
         else:
             shares.append(shares[-1] * ASSUMED_RATE if shares else 1.0)
     return shares
-
-
-def _sizes(cascade: Cascade) -> list[float]:
-    """Return for each stage how many nodes a window meets in it, all leaves being as likely."""
-    met = [_mean_depth(cascade, tree) for tree in range(cascade.n_trees)]
-    starts = cascade.stage_starts.tolist()
-    return [sum(met[begin:end]) for begin, end in pairwise(starts)]
-
-
-def _mean_depth(cascade: Cascade, tree: int) -> float:
-    begin, end = cascade.tree_starts[tree : tree + 2].tolist()
-    if end - begin == 1:
-        return 1.0
-    depths = [1] * (end - begin)  # of a node's leaves
-    leaves: list[int] = []
-    for node, (left, right) in enumerate(cascade.nodes[["left", "right"]][begin:end].tolist()):
-        for child in (left, right):
-            if child > 0:  # children come after their parents
-                depths[child] = depths[node] + 1
-            else:
-                leaves.append(depths[node])
-    return sum(leaves) / len(leaves)

@@ -1,14 +1,11 @@
-"""From a run to the page: everything computed here, everything arranged in `template.html`."""
+"""From a run to the page: everything computed here, everything arranged in `page.html`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from vjcascade import __version__
-from vjcascade.errors import SettingsError
 from vjcascade.report.charts import PART_NAMES, cost_chart, parts_of, rounds_chart, survival_chart, time_chart
 from vjcascade.report.command import command_of
 from vjcascade.report.cost import expected_costs
@@ -16,8 +13,8 @@ from vjcascade.report.features import feature_drawing, first_features, mean_symb
 from vjcascade.report.pictures import contact_sheet, is_broad, n_shown, png_address, stretched
 from vjcascade.report.run import Run, open_run
 from vjcascade.report.summary import advice, answer
+from vjcascade.report.templates import template
 from vjcascade.training.stage import N_FALSE_ALARMS_SHOWN
-from vjcascade.words import duration, memory_size
 
 FEATURES_SHOWN = 8
 """Of each stage."""
@@ -46,7 +43,7 @@ def build_report(path: Path) -> str:
     ModelNotFoundError, ModelError
         If there is no model, or it is damaged.
     """
-    render = _template()  # before the work
+    render = template("page.html")  # before the work
     return render(**page_values(open_run(path)))
 
 
@@ -87,26 +84,11 @@ def page_values(run: Run) -> dict[str, Any]:
         "part_names": PART_NAMES,
         "told": run.told,
         "counts": run.history.counts,
-        "sources": run.history.sources,
+        "sources": {name: ", ".join(paths) for name, paths in run.history.sources.items()},
         "versions": run.history.versions,
         "command": command_of(run),
         "version": __version__,
     }
-
-
-def _template() -> Callable[..., str]:
-    try:
-        from jinja2 import Environment, StrictUndefined
-    except ImportError:
-        raise SettingsError(
-            "a report is made with jinja2, which is not installed: pip install 'vjcascade[report]', or jinja2 alone"
-        ) from None
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"duration": duration, "memory": memory_size}
-    source = files("vjcascade.report").joinpath("template.html").read_text(encoding="utf-8")
-    return environment.from_string(source).render
 
 
 def _figures(run: Run) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vjcascade.boosters import Booster, BoostingState
 from vjcascade.boosters.state import Floats
-from vjcascade.training.search import StumpSearch
+from vjcascade.training.search import Search
 from vjcascade.training.tree import Tree, ValuesOf, grow_tree
 
 
@@ -55,13 +55,13 @@ class WeakClassifier:
 
 
 def boost(
-    search: StumpSearch, booster: Booster, *, max_depth: int = 1, sample_weight: Floats | None = None
+    search: Search, booster: Booster, *, max_depth: int = 1, sample_weight: Floats | None = None
 ) -> Iterator[WeakClassifier]:
     """Yield weak classifiers until the caller has enough, none helps any more, or one is perfect.
 
     Parameters
     ----------
-    search : StumpSearch
+    search : Search
         Measures stumps on the training samples.
     booster : Booster
         Weighs samples and weak classifiers.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,24 @@ class _Look(NamedTuple):
     bounds: Floats
     likely: NDArray[np.intp]
     values: Floats
+
+
+class Search(Protocol):
+    """What boosting needs to know of a search for stumps.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_samples,), dtype int8
+        +1 or -1 for each training sample.
+    """
+
+    labels: NDArray[np.int8]
+
+    def candidates(self, now: Round, booster: Booster) -> list[Stump]:
+        """Return stumps among which a round's best is, in the order of their features, then the two constant ones."""
+
+    def values(self, feature: int) -> NDArray[np.generic]:
+        """Return a feature's values on the training samples."""
 
 
 class StumpSearch:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vjcascade.boosters import Booster, ConfidenceBooster, Costs, Round
 from vjcascade.boosters.adaboost import AdaBoost
 from vjcascade.boosters.base import TIE_TOLERANCE
-from vjcascade.training.search import StumpSearch
+from vjcascade.training.search import Search
 from vjcascade.training.splits import Stump
 
 MIN_NODE_SAMPLES = 10
@@ -67,7 +67,7 @@ class Tree:
         return -place
 
 
-def grow_tree(search: StumpSearch, booster: Booster, now: Round, max_depth: int) -> Tree:
+def grow_tree(search: Search, booster: Booster, now: Round, max_depth: int) -> Tree:
     """Grow the best tree, split after split.
 
     The root is the booster's best stump. Below it, boosters with real-valued leaves split by their own loss, the
@@ -76,7 +76,7 @@ def grow_tree(search: StumpSearch, booster: Booster, now: Round, max_depth: int)
 
     Parameters
     ----------
-    search : StumpSearch
+    search : Search
         Measures stumps on the training samples.
     booster : Booster
         Judges them.
@@ -99,12 +99,12 @@ def grow_tree(search: StumpSearch, booster: Booster, now: Round, max_depth: int)
     return _Growth(search, booster, now).grow(root, max_depth)
 
 
-def best_stump(search: StumpSearch, booster: Booster, now: Round) -> Stump:
+def best_stump(search: Search, booster: Booster, now: Round) -> Stump:
     """Return the stump that a booster chooses among a search's candidates.
 
     Parameters
     ----------
-    search : StumpSearch
+    search : Search
         Measures stumps on the training samples.
     booster : Booster
         Judges them.
@@ -114,7 +114,7 @@ def best_stump(search: StumpSearch, booster: Booster, now: Round) -> Stump:
     Returns
     -------
     Stump
-        One of `StumpSearch.candidates`.
+        One of `Search.candidates`.
     """
     stumps = search.candidates(now, booster)
     errors_p = np.array([stump.error_p for stump in stumps])
@@ -125,7 +125,7 @@ def best_stump(search: StumpSearch, booster: Booster, now: Round) -> Stump:
 class _Growth:
     """Splits node after node, breadth first."""
 
-    def __init__(self, search: StumpSearch, booster: Booster, now: Round) -> None:
+    def __init__(self, search: Search, booster: Booster, now: Round) -> None:
         self._search = search
         self._booster = booster
         self._now = now

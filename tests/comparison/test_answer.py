@@ -1,0 +1,212 @@
+"""The answer: its sentences say what the numbers say, and no more."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from comparisons import comparison_of, made_up, plain_cell
+
+from vjcascade.boosters import Costs
+from vjcascade.comparison.answer import answer, cheapest, fewest_weak, pair_name
+from vjcascade.comparison.design import Design
+from vjcascade.comparison.results import Comparison
+from vjcascade.comparison.summary import Summary
+
+TUNED = Design(boosters=("adaboost", "csb0"), costs=(1, 10), rules=("hit-rate",), n_rounds=20, n_seeds=5)
+# entries: adaboost 1:1, adaboost 10:1, csb0 1:1, csb0 10:1
+
+
+def told(comparison):
+    return " ".join(answer(comparison))
+
+
+def weak_of(*means):
+    """Return weak classifiers of two stages and five seeds that differ by at most one."""
+    return (
+        np.array(means)[np.newaxis, :, np.newaxis]
+        + np.array([[0, 1, 0, 1, 0], [1, 0, 0, 0, 1]])[:, np.newaxis]
+    )
+
+
+def with_cells(comparison, change):
+    cells = {
+        place: cell | change(comparison.entries[place[1]], place[2])
+        for place, cell in comparison.cells.items()
+    }
+    return Comparison(comparison.kind, comparison.design, comparison.blocks, cells)
+
+
+def test_a_clear_difference():
+    text = told(comparison_of(TUNED, weak_of(9, 9, 8, 5), pass_rates=[1.0, 0.5]))
+    assert text.startswith(
+        "2 boosters at 2 cost ratios were compared on 2 stages, with 5 splits of the samples."
+    )
+    assert (
+        "csb0 at 10:1 gets down to a false-alarm rate of 50% with the fewest weak classifiers: 10.8" in text
+    )
+    assert "needs 18.8: the best has 8.0 fewer (95% band 8.0 to 8.0)." in text
+    assert "Of the 2 other pairs of a booster and a cost ratio, all can be told apart from it." in text
+    assert "with a band that allows for that, the difference from AdaBoost still stands." in text
+    assert "would cost 8.1 features in the 2 stages together with csb0 at 10:1" in text
+    assert "and 14.1 with AdaBoost" in text
+
+
+def test_no_clear_difference(rng):
+    weak = weak_of(9, 9, 9, 9) + rng.integers(0, 5, (2, 4, 5))
+    text = told(comparison_of(TUNED, weak))
+    assert "no difference can be told" in text
+    assert "fewer" not in text.replace("fewest", "")
+    assert "flattered" not in text
+
+
+@pytest.mark.parametrize(
+    ("n_costs", "words"), [(2, "still stands"), (10, "no difference from AdaBoost can be told")]
+)
+def test_the_best_of_many_is_doubted(n_costs, words):
+    design = Design(**(TUNED.as_dict() | {"costs": list(range(1, n_costs + 1))}))
+    weak = np.full((1, 2 * n_costs, 5), 12)
+    weak[0, -1] = 10, 9, 10, 9, 10
+    text = told(comparison_of(design, weak))
+    assert (
+        "AdaBoost with a threshold set afterwards needs 12.0: the best has 2.4 fewer (95% band 1.1 to 3.7)."
+        in text
+    )
+    assert (
+        f"with a band that allows for that, {'the difference from AdaBoost ' * (n_costs == 2)}{words}."
+        in text
+    )
+
+
+def test_the_baseline_may_be_the_best():
+    text = told(comparison_of(TUNED, weak_of(5, 5, 8, 9)))
+    assert "That is AdaBoost with a threshold set afterwards itself" in text
+    assert "csb0 at 1:1 lets 50% of the negatives pass and AdaBoost" in text
+
+
+def test_a_booster_named_twice_shows_no_difference():
+    design = Design(
+        boosters=("adaboost", "adaboost"), costs=(1,), rules=("hit-rate",), n_rounds=20, n_seeds=5
+    )
+    text = told(comparison_of(design, weak_of(7, 7)))
+    assert "Of the 1 other pair of a booster and a cost ratio, 1 cannot be told apart from it." in text
+    assert (
+        "(2) lets 50% of the negatives pass and AdaBoost with a threshold set afterwards 50%: no difference"
+        in text
+    )
+
+
+def test_targets_that_are_not_reached():
+    never = np.zeros((1, 4, 5), int)
+    text = told(comparison_of(TUNED, never))
+    assert "no booster gets down to a false-alarm rate of 50% within 20 weak classifiers." in text
+    sometimes = weak_of(9, 9, 8, 5)
+    sometimes[0, 3, 0] = 0
+    assert fewest_weak(Summary(comparison_of(TUNED, sometimes))) == 3
+    assert "with the fewest weak classifiers: at least 14.0" in told(comparison_of(TUNED, sometimes))
+
+
+def test_one_split_is_not_sure():
+    design = Design(**(TUNED.as_dict() | {"n_seeds": 1, "sanity": True}))
+    text = told(comparison_of(design, np.full((1, 6, 1), 5)))
+    assert "with one split of the samples, which says nothing of how sure that is." in text
+    assert "band" not in text
+    assert "more splits would tell whether that is chance" in text
+    two = Design(**(TUNED.as_dict() | {"n_seeds": 2}))
+    assert "with 2 splits of the samples, too few for bands to be trusted." in told(
+        comparison_of(two, weak_of(9, 9, 8, 5)[:, :, :2])
+    )
+
+
+def test_an_unfinished_comparison(rng):
+    whole = made_up(rng, TUNED, 3)
+    cells = {place: cell for place, cell in whole.cells.items() if place[0] < 2}
+    sentences = answer(Comparison("stages", TUNED, whole.blocks, cells))
+    assert sentences[1] == (
+        "The comparison is not finished: 40 of 60 results are there; the answer is that of 2 finished stages."
+    )
+    assert "in the 2 stages together" in sentences[2]
+    few = {place: cell for place, cell in whole.cells.items() if place[2] < 2}
+    assert len(answer(Comparison("stages", TUNED, whole.blocks, few))) == 2
+    assert answer(Comparison("stages", TUNED, (), {}))
+
+
+@pytest.mark.parametrize(
+    ("auc", "words"), [(0.5, "ended at chance, as it must"), (0.6, "that is not chance")]
+)
+def test_shuffled_labels(auc, words):
+    design = Design(**(TUNED.as_dict() | {"sanity": True}))
+    plain = comparison_of(design, np.full((2, 6, 5), 5))
+    comparison = with_cells(
+        plain,
+        lambda entry, seed: {"auc": auc + 0.01 * (seed - 2) if entry.contender.shuffled else 0.9},
+    )
+    assert words in told(comparison)
+    assert pair_name(design.entries[fewest_weak(Summary(comparison))]) == "adaboost"
+
+
+def test_swapped_asymmetry_and_natural_thresholds():
+    design = Design(
+        boosters=("adaboost", "csb0", "csb1"), costs=(1, 3, 10), rules=("natural",), n_rounds=20, n_seeds=2
+    )
+    plain = comparison_of(design, np.zeros((1, 9, 2), int))
+
+    def change(entry, seed):
+        is_swapped = entry.contender.booster == "csb0" or entry.costs.ratio == 1
+        holds = entry.contender.booster == "csb1" and entry.costs.ratio == 3
+        return {"swapped": 0.9 if is_swapped else 0.2, "weak": 4 if holds else None}
+
+    text = told(with_cells(plain, change))
+    assert "in most rounds) with csb0 (at 3:1 and 10:1)." in text
+    assert "in 11.1% of the runs; most often that of csb1 at 3:1, in 100%." in text
+    nothing = told(with_cells(plain, lambda *_: {"swapped": 0.1}))
+    assert "With none of the boosters that mind costs does asymmetry swap" in nothing
+    assert "No natural threshold ever holds the targets" in nothing
+
+
+def test_the_cheapest_by_costs():
+    design = Design(
+        boosters=("adaboost", "csb0"),
+        costs=(1, 10),
+        rules=("natural", "minimum-cost"),
+        n_rounds=20,
+        n_seeds=3,
+    )
+    cost = np.full((2, 8, 3), 0.2)
+    cost[:, [1, 6]] = 0.1  # adaboost 1:1 minimum-cost, csb0 10:1 natural
+    comparison = comparison_of(design, np.ones((2, 8, 3)), cost=cost)
+    assert [cheapest(Summary(comparison), costs) for costs in design.costs] == [1, 6]
+    text = told(comparison)
+    assert (
+        "Decisions cost least at 1:1 with adaboost and its minimum-cost threshold; "
+        "at 10:1 with csb0 and its natural threshold." in text
+    )
+    assert "Compared with AdaBoost's minimum-cost threshold, that is less at 10:1 (10% against 20%)." in text
+
+
+def test_tables_are_ranked():
+    design = Design(boosters=("adaboost", "csb0"), costs=(1,), rules=("natural",), n_rounds=20, n_seeds=3)
+    cost = np.array([[0.5, 0.1], [0.1, 0.2], [0.1, 0.2]])[:, :, np.newaxis] * np.ones(3)
+    for kind, best in (("tables", 0), ("stages", 1)):  # a large difference on one table counts once
+        assert cheapest(Summary(comparison_of(design, np.ones((3, 2, 3)), kind, cost=cost)), Costs()) == best
+    text = told(comparison_of(design, np.ones((3, 2, 3)), "tables", cost=cost))
+    assert "Decisions cost least, by mean rank, at 1:1 with adaboost" in text
+    assert (
+        "Ranks over the tables tell the best apart (Nemenyi's test, 95%) from 0 of 1 others at 1:1." in text
+    )
+    assert "hit rate" not in text
+
+
+def test_every_made_up_comparison_has_an_answer(rng):
+    for n_blocks, n_seeds in ((1, 1), (1, 2), (3, 2)):
+        design = Design(
+            boosters=("adaboost", "csb0", "real"), costs=(0.5, 1, 7), n_seeds=n_seeds, n_rounds=5, sanity=True
+        )
+        for kind in ("stages", "tables"):
+            text = told(made_up(rng, design, n_blocks, kind))
+            assert "nan" not in text.replace("nance", "")
+            assert "inf" not in text
+
+
+def test_a_plain_cell_is_like_a_real_one(rng):
+    real = next(iter(made_up(rng, TUNED, 1).cells.values()))
+    assert plain_cell().keys() == real.keys() - {"curve"}

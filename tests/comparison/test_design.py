@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from vjcascade.boosters import Costs, booster_names, make_booster
+from vjcascade.comparison.design import Contender, Design, Entry, Rule
+from vjcascade.errors import SettingsError
+
+
+def names(entries):
+    return [entry.name for entry in entries]
+
+
+def test_rules_belong_to_boosters_that_they_make_sense_for():
+    design = Design(boosters=("adaboost", "gentle", "cost-generalized"), costs=(4,), rules=tuple(Rule))
+    rules = {contender.booster: set() for contender in design.contenders}
+    for entry in design.entries:
+        rules[entry.contender.booster].add(entry.rule)
+    everyones = {Rule.NATURAL, Rule.HIT_RATE, Rule.MINIMUM_COST, Rule.CALIBRATED}
+    assert rules["adaboost"] == everyones | {Rule.THEORY, Rule.ADAMEC}
+    assert rules["gentle"] == everyones | {Rule.THEORY}
+    assert rules["cost-generalized"] == everyones
+
+
+def test_boosters_that_ignore_costs_say_so():
+    """Their weights must not depend on costs, nor those of the others not."""
+    blind = {name for name in booster_names() if not make_booster(name, Costs()).uses_costs}
+    assert blind == {"adaboost", "gentle", "logit", "real"}
+
+
+def test_boosters_that_ignore_costs_are_run_once():
+    design = Design(
+        boosters=("adaboost", "cost-generalized"), costs=(1, 4, 10), rules=("natural", "minimum-cost")
+    )
+    runs = design.runs(trains_whole=False)
+    assert [run.name for run in runs] == [
+        "adaboost",
+        "cost-generalized 1:1",
+        "cost-generalized 4:1",
+        "cost-generalized 10:1",
+    ]
+    assert len(list(design.entries_of(runs[0], trains_whole=False))) == 6
+    assert len(list(design.entries_of(runs[2], trains_whole=False))) == 2
+
+
+@pytest.mark.parametrize("trains_whole", [True, False])
+def test_every_entry_is_served_by_one_run(trains_whole):
+    design = Design(boosters=("adaboost", "gentle", "csb2"), costs=(1, 4), rules=tuple(Rule), sanity=True)
+    served = [
+        entry
+        for run in design.runs(trains_whole=trains_whole)
+        for entry in design.entries_of(run, trains_whole=trains_whole)
+    ]
+    assert sorted(names(served)) == sorted(names(design.entries))
+    assert len({run.key for run in design.runs(trains_whole=trains_whole)}) == len(
+        design.runs(trains_whole=trains_whole)
+    )
+
+
+def test_rules_without_samples_train_on_the_whole():
+    design = Design(boosters=("adaboost",), costs=(4,), rules=("theory", "calibrated"))
+    half, whole = sorted(design.runs(trains_whole=True), key=lambda run: run.whole)
+    assert names(design.entries_of(whole, trains_whole=True)) == ["adaboost 4:1, theory"]
+    assert names(design.entries_of(half, trains_whole=True)) == ["adaboost 4:1, calibrated"]
+
+
+def test_a_booster_that_is_named_twice_takes_part_twice():
+    design = Design(boosters=("csb2", "csb2"), costs=(4,), rules=("natural",), sanity=True)
+    assert names(design.entries) == [
+        "csb2 4:1, natural",
+        "csb2 (2) 4:1, natural",
+        "adaboost, shuffled labels 4:1, natural",
+    ]
+
+
+def test_a_design_is_made_again_of_what_it_tells():
+    design = Design(boosters=("adaboost", "csb2"), costs=("1:3", 2.5), rules=("natural",), n_seeds=2)
+    assert Design.from_dict(json.loads(json.dumps(design.as_dict()))) == design
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"boosters": ("adabost",)}, "no booster named 'adabost'; did you mean 'adaboost'"),
+        ({"boosters": ()}, "boosters: none is given"),
+        ({"costs": (0,)}, "cost ratio 0 is not a finite number above zero"),
+        ({"costs": (2, "2:1")}, "costs: 2:1 is given twice"),
+        ({"rules": ("natral",)}, "no threshold rule 'natral'; did you mean 'natural'"),
+        ({"rules": ("theory",), "boosters": ("csb1",)}, "none of the rules theory makes sense after csb1"),
+        ({"n_rounds": 0}, "n_rounds 0 is not a whole number from 1"),
+        ({"n_seeds": True}, "n_seeds True is not a whole number from 1"),
+        ({"seed": -1}, "seed -1 is not a whole number from 0"),
+        ({"hit_rate": 1.0}, r"hit_rate 1.0 is not in \(0, 1\)"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(wrong, message):
+    with pytest.raises(SettingsError, match=message):
+        Design(**wrong)
+
+
+def test_what_is_no_design_is_refused():
+    with pytest.raises(SettingsError, match="no design of a comparison"):
+        Design.from_dict({"boosters": ["adaboost"], "colour": "red"})
+
+
+def test_names_tell_all_of_an_entry():
+    assert Entry(Contender("csb2"), Costs(4, 1), Rule.NATURAL).name == "csb2 4:1, natural"

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from vjcascade.boosters import Costs
+from vjcascade.comparison.design import Contender, Design, Entry, Rule, Run
+from vjcascade.comparison.measuring import Trained, auc, boost_run, calibration_error, judge, weak_to_reach
+from vjcascade.comparison.problems import Bench, Held, TableProblem
+from vjcascade.evaluation import normalised_expected_cost
+
+LABELS = np.array([1, 1, 1, 1, -1, -1, -1, -1], np.int8)
+
+
+def bench_of(tune_labels=LABELS, test_labels=LABELS):
+    return Bench(None, *(Held(labels, None) for labels in (tune_labels, test_labels)))
+
+
+def test_auc_is_scikit_learns(rng):
+    for scores in (rng.normal(size=50), rng.integers(0, 4, 50).astype(float)):
+        positive = rng.random(50) < 0.4
+        assert auc(scores, positive) == pytest.approx(roc_auc_score(positive, scores), abs=1e-12)
+
+
+def test_calibration_error_of_the_right_and_the_opposite():
+    positive = np.array([True, False, True, False])
+    assert calibration_error(positive.astype(float), positive) == 0
+    assert calibration_error(1.0 - positive, positive) == 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"), [(Rule.NATURAL, 3), (Rule.HIT_RATE, 2), (Rule.MINIMUM_COST, 3)]
+)
+def test_targets_are_reached_in_the_first_round_that_holds_them(rule, expected):
+    design = Design(boosters=("adaboost",), hit_rate=0.9, false_alarm_rate=0.5)
+    hits, false_alarms = np.array([0.95, 0.8, 0.9, 1.0]), np.array([0.6, 0.4, 0.5, 0.1])
+    assert weak_to_reach(hits, false_alarms, rule, design) == expected
+    assert weak_to_reach(hits, false_alarms + 0.5, rule, design) is None
+
+
+@pytest.mark.parametrize("rule", list(Rule))
+@pytest.mark.parametrize("ratio", [1, 4, 0.25])
+def test_measures_are_those_of_the_decisions(rng, rule, ratio):
+    tune, test = (LABELS * 0.5 + rng.normal(size=(3, 8)) for _ in range(2))
+    trained = Trained(tune, test, np.array([1.0, 0.5, 0.2]), 0.1)
+    entry = Entry(Contender("adaboost"), Costs.from_ratio(ratio), rule)
+    design = Design(boosters=("adaboost",), hit_rate=0.75)
+    (told,) = judge(trained, bench_of(), [entry], design)
+    threshold = told["threshold"]
+    threshold = threshold if threshold is not None else (-np.inf if told["hit_rate"] == 1 else np.inf)
+    calls = np.where(test[-1] >= threshold, 1, -1)
+    assert told["hit_rate"] == np.mean(calls[:4] > 0)
+    assert told["false_alarm_rate"] == np.mean(calls[4:] > 0)
+    assert told["cost"] == pytest.approx(normalised_expected_cost(calls, LABELS, entry.costs))
+    assert ("curve" in told) == (rule in {Rule.NATURAL, Rule.HIT_RATE})
+    if rule is Rule.NATURAL:
+        assert threshold == 0
+    if rule is Rule.HIT_RATE:
+        assert np.mean(tune[-1][:4] >= threshold) >= 0.75
+
+
+def test_swapped_asymmetry_is_seen(rng):
+    """Positives are dear, and all of them are missed in two rounds of three."""
+    scores = np.array([-LABELS, LABELS, np.full(8, -1)]).astype(float)
+    trained = Trained(scores, scores, np.ones(3), 0.0)
+    entry = Entry(Contender("csb2"), Costs(4, 1), Rule.NATURAL)
+    (told,) = judge(trained, bench_of(), [entry], Design(boosters=("csb2",)))
+    assert told["swapped"] == pytest.approx(1 / 3)  # in the first round both rates are 1
+    cheap = Entry(Contender("csb2"), Costs(1, 4), Rule.NATURAL)
+    assert judge(trained, bench_of(), [cheap], Design(boosters=("csb2",)))[0]["swapped"] == 0
+
+
+def table_problem(rng, n=120):
+    labels = np.where(np.arange(n) < n // 2, 1, -1).astype(np.int8)
+    return TableProblem("rows", rng.normal(size=(n, 4)) + 0.8 * labels[:, None], labels, np.arange(n))
+
+
+def test_scores_are_sums_of_votes(rng):
+    problem = table_problem(rng)
+    parts = problem.split(0)
+    bench = problem.bench(parts, parts.train, 1)
+    trained = boost_run(bench, Run(Contender("cost-generalized"), Costs(4, 1), whole=False), 10)
+    assert trained.test.shape == (10, len(parts.test))
+    assert trained.tune.shape == (10, len(parts.tune))
+    steps = np.diff(trained.test, axis=0)
+    assert np.allclose(np.abs(steps), trained.alphas[1:, None], rtol=1e-6)  # votes are float32
+    assert auc(trained.test[-1], bench.test.labels > 0) > 0.8
+
+
+def test_a_perfect_weak_classifier_ends_a_run(rng):
+    problem = table_problem(rng)
+    problem.table[:, 2] = problem.labels
+    parts = problem.split(0)
+    trained = boost_run(
+        problem.bench(parts, parts.train, 1), Run(Contender("adaboost"), None, whole=False), 10
+    )
+    assert len(trained.test) == len(trained.alphas) == 1
+
+
+def test_nothing_to_learn_scores_nothing():
+    problem = TableProblem(
+        "rows", np.zeros((40, 1)), np.repeat(np.array([1, -1], np.int8), 20), np.arange(40)
+    )
+    parts = problem.split(0)
+    bench = problem.bench(parts, parts.train, 1)
+    trained = boost_run(bench, Run(Contender("adaboost"), None, whole=False), 10)
+    assert not trained.test.any()
+    entries = [Entry(Contender("adaboost"), Costs(2, 1), rule) for rule in Rule]
+    for told in judge(trained, bench, entries, Design(boosters=("adaboost",))):
+        assert told["auc"] == 0.5

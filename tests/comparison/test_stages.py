@@ -1,0 +1,210 @@
+"""Comparisons on pictures: frozen stages, resume, the same numbers however they are computed."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from easy_pictures import save
+
+from vjcascade import Cascade, Size
+from vjcascade.comparison import Comparison, Design, StagePlan, compare_stages, run as module
+from vjcascade.comparison.finished import RUNS_NAME
+from vjcascade.comparison.statistics import interval
+from vjcascade.errors import SettingsError, SourceError
+from vjcascade.training.events import Note, Progress
+
+WINDOW = Size(8, 8)
+DESIGN = Design(boosters=("adaboost", "cost-generalized"), costs=(1, 5), n_rounds=4, n_seeds=2, hit_rate=0.95)
+PLAN = StagePlan(n_stages=2, n_samples=40, n_features=60)
+
+
+def crop(rng):
+    halves = np.where(np.arange(8) < 4, 170, 90) + rng.normal(0, 45, (8, 8))
+    return np.clip(halves, 0, 255).astype(np.uint8)
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory):
+    rng = np.random.default_rng(5)
+    folder = tmp_path_factory.mktemp("pictures")
+    save(folder / "pos", [crop(rng) for _ in range(100)])
+    save(folder / "neg", [rng.integers(0, 256, (40, 50)).astype(np.uint8) for _ in range(18)])
+    return folder
+
+
+@pytest.fixture
+def run(pictures, tmp_path):
+    """Return `run(design, plan, **options)`, which compares in a folder of the test's own."""
+
+    def call(design=DESIGN, plan=PLAN, *, folder="out", **options):
+        return compare_stages(
+            pictures / "pos",
+            pictures / "neg",
+            tmp_path / folder,
+            design,
+            plan,
+            **{"window": WINDOW, **options},
+        )
+
+    return call
+
+
+def untimed(comparison):
+    """Return all that a comparison tells, but for the seconds."""
+    told = comparison.as_dict()
+    for cell in told["cells"]:
+        del cell["seconds"]
+    return told
+
+
+def test_every_cell_is_there_and_learns(run):
+    comparison = run()
+    assert comparison.is_complete
+    assert [block.name for block in comparison.blocks] == ["stage 1", "stage 2"]
+    assert comparison.blocks[0].pass_rate > comparison.blocks[1].pass_rate
+    assert (comparison.values("auc") > 0.55).all()
+    assert np.isfinite(comparison.values("cost")).all()
+    natural = next(i for i, entry in enumerate(comparison.entries) if entry.name.endswith("natural"))
+    assert comparison.curves(0, natural, "hit_rate").shape == (2, 4)
+
+
+def test_threads_and_interruptions_change_no_number(run, tmp_path, monkeypatch):
+    whole = run(n_threads=1)
+
+    n_left = iter(range(5))
+
+    def boosted(*arguments):
+        if next(n_left, None) is None:
+            raise KeyboardInterrupt
+        return boost(*arguments)
+
+    boost = module.boost_run
+    monkeypatch.setattr(module, "boost_run", boosted)
+    with pytest.raises(KeyboardInterrupt):
+        run(folder="again", n_threads=2)
+    monkeypatch.setattr(module, "boost_run", boost)
+    lines = (tmp_path / "again" / RUNS_NAME).read_bytes()
+    assert lines.count(b"\n") == 6
+    resumed = run(folder="again", n_threads=2, resume=True)
+    assert (tmp_path / "again" / RUNS_NAME).read_bytes().startswith(lines)  # what was there is not done again
+    assert untimed(resumed) == untimed(whole)
+
+
+def test_numbers_survive_json(run):
+    comparison = run()
+    again = Comparison.from_dict(json.loads(json.dumps(comparison.as_dict())))
+    assert again.as_dict() == comparison.as_dict()
+    assert np.array_equal(again.values("weak"), comparison.values("weak"), equal_nan=True)
+
+
+def test_boosters_can_be_added_later(run, monkeypatch):
+    run()
+    done = []
+    boost = module.boost_run
+    monkeypatch.setattr(
+        module, "boost_run", lambda bench, one, n: done.append(one.name) or boost(bench, one, n)
+    )
+    more = Design(boosters=("adaboost", "csb2"), costs=(1, 5), n_rounds=4, n_seeds=3, hit_rate=0.95)
+    comparison = run(more, resume=True)
+    assert comparison.is_complete
+    assert sorted(done) == sorted([*["csb2 1:1", "csb2 5:1"] * 6, *["adaboost"] * 2])
+
+
+def test_a_booster_against_itself_shows_no_difference(run):
+    design = Design(boosters=("csb2", "csb2"), costs=(5,), n_rounds=4, n_seeds=2, hit_rate=0.95)
+    comparison = run(design)
+    half = len(comparison.entries) // 2
+    for measure in ("weak", "cost", "auc", "false_alarm_rate", "calibration_error"):
+        values = comparison.values(measure)
+        assert np.array_equal(values[:, :half], values[:, half:])
+
+
+def test_shuffled_labels_end_at_chance(run):
+    """In every column: nothing is learnt, so nothing is better than a decision without looking."""
+    design = Design(boosters=("adaboost",), costs=(1, 5), n_rounds=8, n_seeds=8, sanity=True, hit_rate=0.95)
+    comparison = run(design, StagePlan(n_stages=1, n_samples=50, n_features=60))
+    (block,) = comparison.blocks
+    chance = {"auc": 0.5, "false_alarm_rate": None, "cost": None, "weak": None}
+    for number, entry in enumerate(comparison.entries):
+        values = {measure: comparison.values(measure)[0, number] for measure in chance}
+        band = interval(values["auc"], block.test_share)
+        if entry.contender.shuffled:
+            assert band.low <= 0.5 <= band.high
+            assert values["cost"].mean() > 0.8 * min(0.5, 1 / (1 + entry.costs.ratio))
+            hits = comparison.values("hit_rate")[0, number]
+            assert abs(hits.mean() - values["false_alarm_rate"].mean()) < 0.2
+        else:
+            assert band.low > 0.6
+
+
+def test_a_reference_decides_what_reaches_a_stage(run, pictures, tmp_path):
+    run(folder="first")
+    model = tmp_path / "first" / "reference" / "cascade.xml"
+    reference = Cascade.load(model)
+    assert reference.n_stages == 1
+    notes = []
+    comparison = run(reference=model, window=None, listener=notes.append)
+    assert comparison.blocks[1].n_positives <= comparison.blocks[0].n_positives
+    assert not (tmp_path / "out" / "reference").exists()
+    totals = {
+        (event.done, event.total)
+        for event in notes
+        if isinstance(event, Progress) and event.part == "comparing"
+    }
+    assert max(totals) == (12, 12)
+
+
+def test_too_few_negatives_end_the_stages(run):
+    notes = []
+    plan = StagePlan(n_stages=5, n_samples=40, n_features=60, max_windows=20_000)
+    comparison = run(
+        plan=plan, listener=lambda event: notes.append(event.text) if isinstance(event, Note) else None
+    )
+    assert comparison.is_complete
+    assert len(comparison.blocks) <= 5
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"plan": StagePlan(n_stages=4), "reference": "model"},
+            "n_stages 4 is more than the reference leads to",
+        ),
+        ({"window": (10, 10), "reference": "model"}, "window 10x10 is not that of the reference, 8x8"),
+        ({"resume": True, "design": Design(boosters=("adaboost",), n_rounds=9)}, "n_rounds: 4 there, 9 now"),
+        ({}, "already holds a comparison"),
+    ],
+)
+def test_misuse_is_met_with_a_sentence(run, tmp_path, options, message):
+    run()
+    if "reference" in options:
+        options = {**options, "reference": tmp_path / "out" / "reference" / "cascade.xml", "folder": "new"}
+    with pytest.raises(SettingsError, match=message):
+        run(**options)
+
+
+@pytest.mark.parametrize("wrong", [{"n_stages": 0}, {"n_samples": 3}, {"n_features": 0}])
+def test_plans_that_cannot_be_are_refused(wrong):
+    with pytest.raises(SettingsError, match=f"{next(iter(wrong))} {next(iter(wrong.values()))} is too small"):
+        StagePlan(**wrong)
+
+
+def test_photos_without_contrast_are_no_negatives(pictures, tmp_path):
+    save(tmp_path / "flat", [np.full((40, 50), 99 + i, np.uint8) for i in range(16)])
+    with pytest.raises(SettingsError, match=r"stage 1: .* and 0 negatives reach it"):
+        compare_stages(
+            pictures / "pos",
+            tmp_path / "flat",
+            tmp_path / "out",
+            DESIGN,
+            StagePlan(n_stages=1),
+            window=WINDOW,
+        )
+
+
+def test_pictures_that_are_not_there(tmp_path, pictures):
+    with pytest.raises(SourceError, match="does not exist"):
+        compare_stages(tmp_path / "no", pictures / "neg", tmp_path / "out", DESIGN, PLAN)

@@ -1,0 +1,158 @@
+"""The summary of a comparison: what is counted together, what is compared with what, who is ranked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from comparisons import comparison_of, made_up
+
+from vjcascade.boosters import Costs
+from vjcascade.comparison.design import Contender, Design, Entry, Rule
+from vjcascade.comparison.results import MEASURES, Comparison
+from vjcascade.comparison.statistics import Interval, interval, mean_ranks, paired_difference
+from vjcascade.comparison.summary import BASELINE_RULES, Summary, Verdict
+
+BOTH = Design(boosters=("adaboost", "csb0"), costs=(1, 10), rules=("hit-rate",), n_rounds=20, n_seeds=3)
+# entries: adaboost 1:1, adaboost 10:1, csb0 1:1, csb0 10:1
+WEAK = np.array(
+    [
+        [[5, 6, 7], [5, 6, 7], [3, 4, 8], [0, 12, 0]],
+        [[9, 9, 9], [9, 9, 9], [7, 8, 7], [0, 0, 0]],
+    ]
+)
+
+
+@pytest.fixture
+def summary():
+    return Summary(comparison_of(BOTH, WEAK, pass_rates=[1.0, 0.25]))
+
+
+def same(found, expected):
+    return (found.mean, found.low, found.high) == pytest.approx(
+        (expected.mean, expected.low, expected.high), nan_ok=True
+    )
+
+
+def test_each_block(summary):
+    assert summary.reached.tolist() == [[1, 1, 1, pytest.approx(1 / 3)], [1, 1, 1, 0]]
+    assert summary.weak_median[0].tolist() == [6, 6, 4, np.inf]
+    assert summary.n_seeds.tolist() == [[3] * 4] * 2
+    found = summary.means["weak"]
+    assert same(found.at(0, 2), interval(np.array([3.0, 4, 8]), 0.5, bounds=(0, 21)))
+    assert same(found.at(0, 3), interval(np.array([21.0, 12, 21]), 0.5, bounds=(0, 21)))  # 20 were not enough
+    assert found.high[1, 3] == found.low[1, 3] == 21
+
+
+def test_all_blocks_together(summary):
+    total = WEAK[0, 2] + WEAK[1, 2]
+    assert same(summary.overall["weak"].at(2), interval(total.astype(float), 0.5))
+    expected = paired_difference(total.astype(float), (WEAK[0, 0] + WEAK[1, 0]).astype(float), 0.5)
+    assert same(summary.overall_differences["weak"].at(2), expected)
+    assert summary.overall["cost"].mean == pytest.approx([0.1] * 4)
+
+
+def test_expected_features_per_window(summary):
+    features = WEAK[0, 2] + 0.25 * WEAK[1, 2]
+    assert same(summary.features.at(2), interval(features, 0.5, bounds=(0, np.inf)))
+    assert summary.feature_differences.mean[2] == pytest.approx((features - WEAK[0, 0] - 2.25).mean())
+
+
+def test_without_pass_rates_there_are_no_features():
+    assert Summary(comparison_of(BOTH, WEAK)).features is None
+
+
+def test_what_is_not_finished_is_left_out_of_the_whole():
+    whole = comparison_of(BOTH, WEAK, pass_rates=[1.0, 0.25])
+    cells = {place: cell for place, cell in whole.cells.items() if place != (1, 3, 2)}
+    summary = Summary(Comparison(whole.kind, BOTH, whole.blocks, cells))
+    assert summary.finished == (0,)
+    assert summary.n_seeds[1].tolist() == [3, 3, 3, 2]
+    assert summary.overall["weak"].mean[:3].tolist() == [6, 6, 5]
+    empty = Summary(Comparison(whole.kind, BOTH, whole.blocks, {}))
+    assert empty.finished == ()
+    assert np.isnan(empty.overall["weak"].mean).all()
+    assert np.isnan(empty.weak_contest.ranks).all()
+
+
+def test_one_seed_has_no_bands():
+    design = Design(**(BOTH.as_dict() | {"n_seeds": 1}))
+    summary = Summary(comparison_of(design, WEAK[:, :, :1]))
+    assert np.isnan(summary.means["weak"].low).all()
+    assert summary.overall_differences["weak"].verdict(2) is Verdict.UNKNOWN
+
+
+def test_what_each_entry_is_compared_with():
+    design = Design(
+        boosters=("adaboost", "csb0"), costs=(1, 10), rules=("natural", "hit-rate", "minimum-cost")
+    )
+    summary = Summary(comparison_of(design, np.ones((1, len(design.entries), 5))))
+    for place, entry in enumerate(design.entries):
+        tuned = Entry(Contender("adaboost"), entry.costs, Rule.HIT_RATE)
+        cheap = Entry(Contender("adaboost"), entry.costs, Rule.MINIMUM_COST)
+        expected = summary.place_of(tuned) if entry.rule is Rule.HIT_RATE else None
+        assert (
+            summary.baseline_of(place, "weak") == summary.baseline_of(place, "false_alarm_rate") == expected
+        )
+        assert summary.baseline_of(place, "cost") == summary.place_of(cheap)
+        assert np.isnan(summary.differences["weak"].mean[0, place]) == (expected is None)
+        assert summary.differences["cost"].mean[0, place] == 0
+
+
+def test_without_adaboost_nothing_is_compared():
+    design = Design(boosters=("csb0", "csb1"), costs=(2,), rules=("hit-rate",), n_seeds=3)
+    summary = Summary(comparison_of(design, WEAK[:, :2]))
+    assert all(np.isnan(summary.overall_differences[name].mean).all() for name in BASELINE_RULES)
+
+
+def test_a_booster_named_twice_shows_no_difference():
+    design = Design(boosters=("adaboost", "adaboost"), costs=(2,), rules=("hit-rate",), n_seeds=3)
+    summary = Summary(comparison_of(design, WEAK[:, [0, 0]]))
+    assert summary.overall_differences["weak"].at(1) == Interval(0.0, 0.0, 0.0)
+    assert summary.overall_differences["weak"].verdict(1) is Verdict.ALIKE
+    assert summary.weak_contest.ranks.tolist() == [1.5, 1.5]
+
+
+def test_who_is_ranked(rng):
+    design = Design(
+        boosters=("adaboost", "csb0", "csb1"),
+        costs=(1, 10),
+        rules=("hit-rate", "natural"),
+        n_seeds=2,
+        sanity=True,
+    )
+    summary = Summary(made_up(rng, design, 4))
+    names = [design.entries[entry].name for entry in summary.weak_contest.entries]
+    assert names == [
+        "adaboost 1:1, hit-rate",
+        "csb0 1:1, hit-rate",
+        "csb0 10:1, hit-rate",
+        "csb1 1:1, hit-rate",
+        "csb1 10:1, hit-rate",
+    ]
+    table = summary.means["weak"].mean[:, list(summary.weak_contest.entries)]
+    assert summary.weak_contest.ranks == pytest.approx(mean_ranks(table))
+    assert summary.weak_contest.n_blocks == 4
+    assert (np.diff(summary.weak_contest.ranks[summary.weak_contest.order]) >= 0).all()
+    by_cost = summary.cost_contests[Costs(10, 1)]
+    assert {design.entries[entry].costs for entry in by_cost.entries} == {Costs(10, 1)}
+    assert len(by_cost.entries) == 3 * 2
+    assert by_cost.friedman.n_entries == 6
+
+
+def test_one_block_has_no_critical_difference(rng):
+    contest = Summary(made_up(rng, BOTH, 1)).weak_contest
+    assert contest.friedman is None
+    assert np.isnan(contest.difference)
+    assert contest.ranks[contest.order[0]] == contest.ranks.min()
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [((-2, -1), Verdict.BETTER), ((1, 2), Verdict.WORSE), ((-1, 1), Verdict.ALIKE), ((0, 1), Verdict.ALIKE)],
+)
+def test_verdicts(ends, expected):
+    assert Verdict.of(Interval(sum(ends) / 2, *ends)) is expected
+
+
+def test_every_measure_is_told(summary):
+    assert set(summary.means) == set(summary.overall) == set(MEASURES)

@@ -1,0 +1,28 @@
+"""Boosters compared with one another, stage by stage, table by table or as whole cascades."""
+
+from vjcascade.comparison.answer import answer
+from vjcascade.comparison.design import Contender, Design, Entry, Rule
+from vjcascade.comparison.export import results_csv, results_json, summary_csv
+from vjcascade.comparison.frozen import StagePlan
+from vjcascade.comparison.outcomes import full_entries
+from vjcascade.comparison.presets import nikolaou_design
+from vjcascade.comparison.results import Comparison
+from vjcascade.comparison.rows import compare_tables
+from vjcascade.comparison.stages import compare_stages
+
+__all__ = [
+    "Comparison",
+    "Contender",
+    "Design",
+    "Entry",
+    "Rule",
+    "StagePlan",
+    "answer",
+    "compare_stages",
+    "compare_tables",
+    "full_entries",
+    "nikolaou_design",
+    "results_csv",
+    "results_json",
+    "summary_csv",
+]

@@ -1,0 +1,306 @@
+"""What is compared: boosters at cost ratios, and the rules that set their thresholds."""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+from vjcascade.boosters import Costs, booster_names, make_booster
+from vjcascade.boosters.confidence import ConfidenceBooster
+from vjcascade.boosters.costs import parse_costs
+from vjcascade.boosters.decision import DecisionRule
+from vjcascade.errors import SettingsError
+from vjcascade.words import name_hint
+
+BASELINE = "adaboost"
+"""Plain AdaBoost with a threshold set afterwards is what everything is compared with."""
+
+MAX_ROUNDS = 10_000
+
+MAX_SEEDS = 1000
+
+
+class Rule(StrEnum):
+    """How the threshold on a booster's score is found.
+
+    `NATURAL` is 0. `THEORY` and `ADAMEC` belong to boosters that ignore costs while they learn. The others look at
+    samples that were not trained on: `HIT_RATE` keeps the hit rate that is asked for, `MINIMUM_COST` and `CALIBRATED`
+    are those of `vjcascade.boosters.decision.DecisionRule`.
+    """
+
+    NATURAL = "natural"
+    THEORY = "theory"
+    ADAMEC = "adamec"
+    HIT_RATE = "hit-rate"
+    MINIMUM_COST = "minimum-cost"
+    CALIBRATED = "calibrated"
+
+    @property
+    def needs_samples(self) -> bool:
+        """Whether the rule looks at samples that were not trained on."""
+        return self is Rule.HIT_RATE or DecisionRule(self).needs_samples
+
+    @classmethod
+    def parse(cls, rule: Rule | str) -> Rule:
+        """Return a rule by its name.
+
+        Raises
+        ------
+        SettingsError
+            If there is no such rule; near names are told.
+        """
+        try:
+            return cls(rule)
+        except ValueError:
+            raise SettingsError(
+                f"there is no threshold rule {rule!r}; {name_hint(str(rule), map(str, cls))}"
+            ) from None
+
+
+USUAL_RULES = (Rule.NATURAL, Rule.THEORY, Rule.HIT_RATE, Rule.MINIMUM_COST, Rule.CALIBRATED)
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A booster that takes part.
+
+    Attributes
+    ----------
+    booster : str
+        Name in the registry.
+    copy : int
+        1, or more for one that was named again.
+    shuffled : bool
+        Whether it is trained on shuffled labels: it can learn nothing, and must end at chance.
+    """
+
+    booster: str
+    copy: int = 1
+    shuffled: bool = False
+
+    @property
+    def name(self) -> str:
+        """The booster's name, with what makes it another."""
+        again = f" ({self.copy})" if self.copy > 1 else ""
+        return f"{self.booster}{again}{', shuffled labels' if self.shuffled else ''}"
+
+    @property
+    def uses_costs(self) -> bool:
+        """Whether the booster minds costs while it learns."""
+        return make_booster(self.booster, Costs()).uses_costs
+
+    def allows(self, rule: Rule) -> bool:
+        """Tell whether a rule makes sense after this booster."""
+        if rule is Rule.THEORY:
+            return not self.uses_costs
+        if rule is Rule.ADAMEC:
+            return not self.uses_costs and not isinstance(
+                make_booster(self.booster, Costs()), ConfidenceBooster
+            )
+        return True
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row of the comparison: who learnt, what mistakes cost, how the threshold was found.
+
+    Attributes
+    ----------
+    contender : Contender
+        The booster.
+    costs : Costs
+        Known to the booster if it minds them, and to the rule; decisions are judged by them.
+    rule : Rule
+        The threshold's.
+    """
+
+    contender: Contender
+    costs: Costs
+    rule: Rule
+
+    @property
+    def name(self) -> str:
+        """All three, for example ``cost-generalized 4:1, hit-rate``."""
+        return f"{self.contender.name} {self.costs}, {self.rule}"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One boosting run of a block and a seed.
+
+    Attributes
+    ----------
+    contender : Contender
+        The booster.
+    costs : Costs or None
+        What it is trained with; None for boosters that do not mind them.
+    whole : bool
+        Whether the samples that thresholds are tuned on are trained on as well, for rules that do not need them.
+    """
+
+    contender: Contender
+    costs: Costs | None
+    whole: bool
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return self.contender.name if self.costs is None else f"{self.contender.name} {self.costs}"
+
+    @property
+    def key(self) -> str:
+        """The run in one word, for files."""
+        return "|".join([self.contender.name, str(self.costs or "any"), "whole" if self.whole else "half"])
+
+
+@dataclass(frozen=True)
+class Design:
+    """Who is compared, and how.
+
+    Attributes
+    ----------
+    boosters : tuple of str
+        Names in the registry; one that is named twice takes part twice. All of them if not given.
+    costs : tuple of Costs
+        Each is anything that `vjcascade.boosters.costs.parse_costs` takes.
+    rules : tuple of Rule
+        Those that make no sense after a booster are left out for it.
+    n_rounds : int
+        Weak classifiers of each ensemble at most.
+    n_seeds : int
+        How many times the samples are split anew.
+    hit_rate, false_alarm_rate : float
+        A stage's targets, in (0, 1).
+    sanity : bool
+        Add AdaBoost on shuffled labels.
+    seed : int
+        Of all random choices.
+
+    Raises
+    ------
+    SettingsError
+        If a name is unknown, a number out of range, or a booster cannot learn with one of the costs.
+
+    Examples
+    --------
+    >>> design = Design(boosters=("adaboost", "cost-generalized"), costs=(1, 10), rules=("natural", "hit-rate"))
+    >>> len(design.entries), len(design.runs(trains_whole=False))
+    (8, 3)
+    """
+
+    boosters: tuple[str, ...] = field(default_factory=lambda: tuple(booster_names()))
+    costs: tuple[Costs, ...] = tuple(Costs.from_ratio(ratio) for ratio in (1, 3, 10, 30, 100))
+    rules: tuple[Rule, ...] = USUAL_RULES
+    n_rounds: int = 60
+    n_seeds: int = 5
+    hit_rate: float = 0.995
+    false_alarm_rate: float = 0.5
+    sanity: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, convert in (("boosters", str), ("costs", parse_costs), ("rules", Rule.parse)):
+            given: Sequence[Any] = getattr(self, name)
+            if not given:
+                raise SettingsError(f"{name}: none is given; name at least one")
+            object.__setattr__(self, name, tuple(convert(one) for one in given))
+        for name in ("costs", "rules"):
+            _refuse_twice(name, getattr(self, name))
+        for name, most in (("n_rounds", MAX_ROUNDS), ("n_seeds", MAX_SEEDS), ("seed", 2**32 - 1)):
+            _check_count(name, getattr(self, name), 0 if name == "seed" else 1, most)
+        for name in ("hit_rate", "false_alarm_rate"):
+            if not 0 < getattr(self, name) < 1:
+                raise SettingsError(f"{name} {getattr(self, name)} is not in (0, 1)")
+        for booster in self.boosters:
+            for costs in self.costs:
+                make_booster(booster, costs, self.n_rounds)
+        if not self.entries:
+            raise SettingsError(
+                f"none of the rules {', '.join(self.rules)} makes sense after {', '.join(self.boosters)}: add natural"
+            )
+
+    @property
+    def contenders(self) -> tuple[Contender, ...]:
+        """Those who take part, in the order named, AdaBoost on shuffled labels last."""
+        seen: Counter[str] = Counter()
+        found = []
+        for booster in self.boosters:
+            seen[booster] += 1
+            found.append(Contender(booster, seen[booster]))
+        return (*found, Contender(BASELINE, shuffled=True)) if self.sanity else tuple(found)
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """All rows: contender by contender, for each the costs, for each the rules."""
+        return tuple(
+            Entry(contender, costs, rule)
+            for contender in self.contenders
+            for costs in self.costs
+            for rule in self.rules
+            if contender.allows(rule)
+        )
+
+    def runs(self, *, trains_whole: bool) -> tuple[Run, ...]:
+        """Return the boosting runs that a block and a seed need.
+
+        Parameters
+        ----------
+        trains_whole : bool
+            Whether rules that need no samples get ensembles that were trained on all of them.
+        """
+        needed = ((entry, trains_whole and not entry.rule.needs_samples) for entry in self.entries)
+        runs = (
+            Run(entry.contender, entry.costs if entry.contender.uses_costs else None, whole)
+            for entry, whole in needed
+        )
+        return tuple(dict.fromkeys(runs))
+
+    def entries_of(self, run: Run, *, trains_whole: bool) -> Iterator[Entry]:
+        """Yield the rows that a run serves."""
+        for entry in self.entries:
+            same = entry.contender == run.contender and run.costs in (None, entry.costs)
+            if same and run.whole == (trains_whole and not entry.rule.needs_samples):
+                yield entry
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the design as plain JSON values, of which `from_dict` makes it again."""
+        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        return plain | {
+            "boosters": list(self.boosters),
+            "costs": [str(costs) for costs in self.costs],
+            "rules": [str(rule) for rule in self.rules],
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Design:
+        """Return the design that `as_dict` told.
+
+        Raises
+        ------
+        SettingsError
+            If the values are not of its kind.
+        """
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise SettingsError(f"this is no design of a comparison: {error}") from None
+
+
+def _refuse_twice(name: str, values: Sequence[object]) -> None:
+    twice = [str(value) for value, n in Counter(values).items() if n > 1]
+    if twice:
+        raise SettingsError(f"{name}: {', '.join(twice)} is given twice")
+
+
+def _check_count(name: str, value: Any, least: int, most: int) -> None:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if isinstance(value, bool) or not least <= number <= most:
+        raise SettingsError(f"{name} {value!r} is not a whole number from {least} to {most:,}")

@@ -1,0 +1,319 @@
+"""What whole cascades reached on full scenes, and how sure that is."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.boosters.costs import parse_costs
+from vjcascade.boosters.state import Floats
+from vjcascade.comparison.design import BASELINE, Contender
+from vjcascade.comparison.outcomes import FullEntry, Outcome
+from vjcascade.comparison.scenes import Found
+from vjcascade.comparison.statistics import Interval
+
+FALSE_ALARMS_PER_SCENE = (0.01, 0.1, 1.0)
+"""Where the hit rate is read off the curve: false alarms over all scenes, divided by the scenes."""
+
+MAIN_FALSE_ALARMS = 0.1
+"""The one of these that entries are ranked by: a false alarm in every tenth picture."""
+
+N_RESAMPLES = 1000
+
+LEVEL = 0.95
+"""How often an interval is to contain the true value."""
+
+
+MEANS = (
+    "features",
+    "n_stages",
+    "n_weak",
+    "held_out_hit_rate",
+    "false_alarm_rate",
+    "seconds",
+    "processor_seconds",
+    "memory",
+)
+"""What is told of an entry beside its curve: numbers of its outcomes, and the features of what they found."""
+
+
+@dataclass(frozen=True)
+class FullRow:
+    """An entry of a comparison in numbers.
+
+    Attributes
+    ----------
+    entry : FullEntry
+        Which.
+    n_trained : int
+        Seeds with which a cascade came about.
+    hit_rates : tuple of Interval
+        One for each of `FALSE_ALARMS_PER_SCENE`.
+    differences : tuple of Interval
+        By how much these are above those of `BASELINE`, on the same scenes; nan if that takes no part.
+    means : mapping
+        By the names in `MEANS`; nan where nothing is known.
+    """
+
+    entry: FullEntry
+    n_trained: int
+    hit_rates: tuple[Interval, ...]
+    differences: tuple[Interval, ...]
+    means: Mapping[str, float]
+
+    @property
+    def main(self) -> Interval:
+        """Hit rate at `MAIN_FALSE_ALARMS`."""
+        return self.hit_rates[FALSE_ALARMS_PER_SCENE.index(MAIN_FALSE_ALARMS)]
+
+    @property
+    def main_difference(self) -> Interval:
+        """Difference at `MAIN_FALSE_ALARMS`."""
+        return self.differences[FALSE_ALARMS_PER_SCENE.index(MAIN_FALSE_ALARMS)]
+
+
+@dataclass(frozen=True, eq=False)
+class FullComparison:
+    """Whole cascades, compared on full scenes.
+
+    The intervals are of the bootstrap over scenes: all that they say is how much the same cascades would differ on
+    other scenes of the kind. With more than one seed, which are drawn anew as well, chance in training counts, too.
+
+    Attributes
+    ----------
+    entries : tuple of FullEntry
+        Who.
+    seeds : tuple of int
+        With which each has trained.
+    n_objects : ndarray of shape (n_scenes,), dtype int64
+        True boxes by scene.
+    outcomes : mapping
+        By entry and seed (their numbers, from 0).
+    told : mapping
+        Settings, data and scenes, as JSON values by name, in groups.
+    """
+
+    entries: tuple[FullEntry, ...]
+    seeds: tuple[int, ...]
+    n_objects: NDArray[np.int64]
+    outcomes: Mapping[tuple[int, int], Outcome]
+    told: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def baseline(self) -> int | None:
+        """Number of the entry that all are compared with, if it takes part."""
+        boosters = [entry.contender.booster for entry in self.entries]
+        return boosters.index(BASELINE) if BASELINE in boosters else None
+
+    @cached_property
+    def rows(self) -> tuple[FullRow, ...]:
+        """The entries in numbers."""
+        rates = self._resampled(np.array(FALSE_ALARMS_PER_SCENE))
+        base = np.full_like(rates[0], np.nan) if self.baseline is None else rates[self.baseline]
+        return tuple(
+            FullRow(
+                entry,
+                sum(self.outcomes[number, k].found is not None for k in range(len(self.seeds))),
+                _intervals(self._over_seeds(rates[number])),
+                _intervals(self._over_seeds(rates[number] - base)),
+                self._means(number),
+            )
+            for number, entry in enumerate(self.entries)
+        )
+
+    @cached_property
+    def curves(self) -> tuple[Floats, tuple[tuple[Interval, ...], ...]]:
+        """False alarms per scene, rising, and for each entry the hit rate at each of them."""
+        false_alarms = np.geomspace(1 / len(self.n_objects), 10, 31)
+        rates = self._resampled(false_alarms)
+        return false_alarms, tuple(_intervals(self._over_seeds(one)) for one in rates)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it as plain JSON values, of which `from_dict` makes it again."""
+        return {
+            "entries": [
+                {"booster": e.contender.booster, "copy": e.contender.copy, "costs": str(e.costs)}
+                for e in self.entries
+            ],
+            "seeds": list(self.seeds),
+            "n_objects": self.n_objects.tolist(),
+            "outcomes": [
+                {"entry": entry, "seed": seed, **outcome.as_dict()}
+                for (entry, seed), outcome in sorted(self.outcomes.items())
+            ],
+            "told": {name: dict(group) for name, group in self.told.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> FullComparison:
+        """Return the comparison that `as_dict` told."""
+        outcomes = {}
+        for told in values["outcomes"]:
+            outcome = {name: value for name, value in told.items() if name not in {"entry", "seed"}}
+            outcomes[told["entry"], told["seed"]] = Outcome.from_dict(outcome)
+        return cls(
+            tuple(
+                FullEntry(Contender(e["booster"], e["copy"]), parse_costs(e["costs"]))
+                for e in values["entries"]
+            ),
+            tuple(values["seeds"]),
+            np.array(values["n_objects"], np.int64),
+            outcomes,
+            values["told"],
+        )
+
+    def _resampled(self, false_alarms: Floats) -> Floats:
+        """Return hit rates, shape (n_entries, n_seeds, 1 + N_RESAMPLES, n), on the scenes and on such drawn of them."""
+        n_scenes = len(self.n_objects)
+        draws = np.random.default_rng(0).multinomial(n_scenes, np.full(n_scenes, 1 / n_scenes), N_RESAMPLES)
+        weights = np.concatenate([np.ones((1, n_scenes), np.int64), draws])
+        limits = np.round(false_alarms * n_scenes, 9)  # 0.29 * 100 is below 29
+        shape = len(self.entries), len(self.seeds), len(weights), len(limits)
+        rates = np.full(shape, np.nan)
+        for place, outcome in self.outcomes.items():
+            if outcome.found is not None:
+                rates[place] = hit_rates(outcome.found, self.n_objects, weights, limits)
+        return rates
+
+    def _over_seeds(self, rates: Floats) -> Floats:
+        """Return the means, shape (1 + N_RESAMPLES, n), over the seeds and over such drawn of them."""
+        n_seeds = len(self.seeds)
+        draws = np.random.default_rng(1).integers(0, n_seeds, (N_RESAMPLES, n_seeds))
+        picks = np.concatenate([np.arange(n_seeds)[np.newaxis], draws])
+        picked = rates[picks.T, np.arange(len(picks))]
+        there = ~np.isnan(picked)
+        with np.errstate(invalid="ignore"):  # no seed that was trained
+            means: Floats = np.where(there, picked, 0.0).sum(axis=0) / there.sum(axis=0)
+        return means
+
+    def _means(self, entry: int) -> dict[str, float]:
+        outcomes = [self.outcomes[entry, k] for k in range(len(self.seeds))]
+        trained = [outcome for outcome in outcomes if outcome.found is not None]
+        return {name: _mean([_number(outcome, name) for outcome in trained]) for name in MEANS}
+
+
+def hit_rates(
+    found: Found, n_objects: NDArray[np.int64], weights: NDArray[np.int64], limits: Floats
+) -> Floats:
+    """Return which share of the objects is found with no more than so many false alarms.
+
+    Parameters
+    ----------
+    found : Found
+        Detections, the best first.
+    n_objects : ndarray of shape (n_scenes,), dtype int64
+        True boxes by scene.
+    weights : ndarray of shape (n, n_scenes), dtype int64
+        How many times each scene counts.
+    limits : ndarray of shape (m,), dtype float64
+        False alarms in all scenes together.
+
+    Returns
+    -------
+    ndarray of shape (n, m), dtype float64
+        In [0, 1]; that of all detections where these have fewer false alarms; nan where there is no object.
+
+    Examples
+    --------
+    >>> found = Found(np.array([0, 1]), np.array([5.5, 2.5]), np.array([True, False]), 1.0)
+    >>> hit_rates(found, np.array([1, 1]), np.array([[1, 1], [0, 2]]), np.array([0.0, 1.0])).tolist()
+    [[0.5, 0.5], [0.0, 0.0]]
+    """
+    is_last = np.append(np.diff(found.scores) != 0, True)[: len(found.scores)]  # equals come and go together
+    rates = np.full((len(weights), len(limits)), np.nan)
+    for row, weight in enumerate(weights):
+        total = int(weight @ n_objects)
+        if total == 0:
+            continue
+        counts = weight[found.scenes]
+        n_false = np.cumsum(np.where(found.hits, 0, counts))[is_last]
+        n_hits = np.cumsum(np.where(found.hits, counts, 0))[is_last]
+        rates[row] = np.append(0, n_hits)[np.searchsorted(n_false, limits, side="right")] / total
+    return rates
+
+
+def full_csv(full: FullComparison) -> str:
+    """Return the entries in numbers as a table, one line for each.
+
+    Parameters
+    ----------
+    full : FullComparison
+        What was compared.
+
+    Returns
+    -------
+    str
+        Comma-separated values with a header; empty where nothing is known.
+    """
+    names = [f"{name}_at_{rate:g}" for rate in FALSE_ALARMS_PER_SCENE for name in ("hit_rate", "difference")]
+    columns = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["entry", "booster", "costs", "seeds", "trained", *columns, *MEANS])
+    for row in full.rows:
+        pairs = zip(row.hit_rates, row.differences, strict=True)
+        numbers = [end for pair in pairs for one in pair for end in (one.mean, one.low, one.high)]
+        writer.writerow(
+            [
+                row.entry.name,
+                row.entry.contender.name,
+                row.entry.costs if row.entry.contender.uses_costs else "",
+                len(full.seeds),
+                row.n_trained,
+                *map(_written, numbers),
+                *(_written(row.means[name]) for name in MEANS),
+            ]
+        )
+    return text.getvalue()
+
+
+def full_json(full: FullComparison) -> str:
+    """Return all of a comparison, every detection included, of which `FullComparison.from_dict` makes it again.
+
+    Parameters
+    ----------
+    full : FullComparison
+        What was compared.
+
+    Returns
+    -------
+    str
+        JSON.
+    """
+    return json.dumps(full.as_dict(), allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def _intervals(rates: Floats) -> tuple[Interval, ...]:
+    """Return for each column the first number, and where most of the others lie."""
+    ends = 100 * np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    found = []
+    for column in rates.T:
+        resampled = column[1:][~np.isnan(column[1:])]
+        low, high = np.percentile(resampled, ends) if len(resampled) else (math.nan, math.nan)
+        found.append(Interval(float(column[0]), float(low), float(high)))
+    return tuple(found)
+
+
+def _number(outcome: Outcome, name: str) -> float | None:
+    if name == "features":
+        return None if outcome.found is None else outcome.found.features
+    value: float | None = getattr(outcome, name)
+    return value
+
+
+def _mean(numbers: Sequence[float | None]) -> float:
+    known = [number for number in numbers if number is not None]
+    return float(np.mean(known)) if known else math.nan
+
+
+def _written(number: float) -> str:
+    return "" if math.isnan(number) else f"{number:.6g}"

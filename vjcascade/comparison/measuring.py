@@ -1,0 +1,244 @@
+"""From a boosting run to numbers: what its ensemble reaches under every rule, round by round."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.boosters import Costs, make_booster
+from vjcascade.boosters.calibration import PlattScaling
+from vjcascade.boosters.decision import DecisionRule, decision_threshold
+from vjcascade.boosters.state import Floats
+from vjcascade.boosters.thresholds import hit_rate_threshold
+from vjcascade.comparison.design import Design, Entry, Rule, Run
+from vjcascade.comparison.problems import Bench, Held
+from vjcascade.evaluation.costs import skew
+from vjcascade.training.boosting import boost
+
+N_CALIBRATION_BINS = 10
+
+DRAWN_RULES = (Rule.NATURAL, Rule.HIT_RATE)
+"""Rules whose rates are kept for every round."""
+
+FITTED_APART = 0.2
+"""A calibrated threshold is fitted, which takes longer than the round: only when there are so many more rounds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """What an ensemble scores after each round.
+
+    Attributes
+    ----------
+    tune, test : ndarray of shape (n_rounds, n), dtype float64
+        Sums of the votes on the two sets.
+    alphas : ndarray of shape (n_rounds,), dtype float64
+        Weights of the weak classifiers.
+    seconds : float
+        Processor time of the search and the booster.
+    """
+
+    tune: Floats
+    test: Floats
+    alphas: Floats
+    seconds: float
+
+
+def boost_run(bench: Bench, run: Run, n_rounds: int) -> Trained:
+    """Boost, and score the samples to tune and to test on.
+
+    Parameters
+    ----------
+    bench : Bench
+        Made ready from the samples of the run.
+    run : Run
+        Booster and costs.
+    n_rounds : int
+        Weak classifiers at most; fewer if none helps any more, or one is perfect.
+
+    Returns
+    -------
+    Trained
+        At least one row: an ensemble without weak classifiers scores 0 everywhere.
+    """
+    booster = make_booster(run.contender.booster, run.costs or Costs(), n_rounds)
+    tune, test = ([np.zeros(len(held.labels))] for held in (bench.tune, bench.test))
+    alphas: list[float] = []
+    began = time.process_time()
+    spent = 0.0
+    for weak in islice(boost(bench.search, booster), n_rounds):
+        spent += time.process_time() - began
+        alphas.append(weak.alpha)
+        for scores, held in ((tune, bench.tune), (test, bench.test)):
+            scores.append(scores[-1] + weak.votes(held.values_of))
+        began = time.process_time()
+    first = min(1, len(alphas))
+    return Trained(np.array(tune[first:]), np.array(test[first:]), np.array(alphas or [0.0]), spent)
+
+
+def judge(trained: Trained, bench: Bench, entries: list[Entry], design: Design) -> list[dict[str, Any]]:
+    """Measure an ensemble under costs and rules.
+
+    Parameters
+    ----------
+    trained : Trained
+        Scores.
+    bench : Bench
+        Labels.
+    entries : list of Entry
+        Rows of the comparison that the run serves.
+    design : Design
+        Targets.
+
+    Returns
+    -------
+    list of dict
+        For each entry its `MEASURES` as plain JSON numbers, None where there is none; and for `DRAWN_RULES` a curve.
+    """
+    positive = bench.test.labels > 0
+    shared = {
+        "auc": auc(trained.test[-1], positive),
+        **_calibration(trained, bench),
+        "seconds": round(trained.seconds, 3),
+    }
+    return [{**_judged(trained, bench, entry, design), **shared} for entry in entries]
+
+
+def _judged(trained: Trained, bench: Bench, entry: Entry, design: Design) -> dict[str, Any]:
+    positive = bench.test.labels > 0
+    looked_at = rounds_looked_at(len(trained.test), entry.rule)
+    thresholds = np.array(list(_thresholds(trained, looked_at, bench.tune, entry, design)))
+    passed = trained.test[looked_at] >= thresholds[:, np.newaxis]
+    rates = np.stack([passed[:, positive].mean(axis=1), passed[:, ~positive].mean(axis=1)])
+    every = np.arange(len(trained.test))
+    hits, false_alarms = rates[:, np.searchsorted(looked_at, every, side="right") - 1]
+    z = skew(bench.test.labels, entry.costs)
+    dear, cheap = (1 - hits, false_alarms) if entry.costs.ratio >= 1 else (false_alarms, 1 - hits)
+    told: dict[str, Any] = {
+        "weak": weak_to_reach(hits, false_alarms, entry.rule, design),
+        "hit_rate": float(hits[-1]),
+        "false_alarm_rate": float(false_alarms[-1]),
+        "cost": float(z * false_alarms[-1] + (1 - z) * (1 - hits[-1])),
+        "swapped": float(np.mean(dear > cheap)),
+        "threshold": _finite(float(thresholds[-1])),
+    }
+    if entry.rule in DRAWN_RULES:
+        told["curve"] = {
+            "hit_rate": hits.round(6).tolist(),
+            "false_alarm_rate": false_alarms.round(6).tolist(),
+        }
+    return told
+
+
+def weak_to_reach(hits: Floats, false_alarms: Floats, rule: Rule, design: Design) -> int | None:
+    """Return how many weak classifiers reach the targets, or None.
+
+    Parameters
+    ----------
+    hits, false_alarms : ndarray of shape (n_rounds,), dtype float64
+        On the test samples, after each round.
+    rule : Rule
+        `HIT_RATE` sets its threshold so that the hit rate holds on the samples to tune on; with it, only the
+        false-alarm rate is asked of the test samples. With the others both are.
+    design : Design
+        Targets.
+
+    Examples
+    --------
+    >>> design = Design(boosters=("adaboost",), hit_rate=0.9, false_alarm_rate=0.5)
+    >>> weak_to_reach(np.array([0.8, 0.95]), np.array([0.4, 0.3]), Rule.NATURAL, design)
+    2
+    >>> weak_to_reach(np.array([0.8, 0.95]), np.array([0.4, 0.3]), Rule.HIT_RATE, design)
+    1
+    """
+    reached = false_alarms <= design.false_alarm_rate
+    if rule is not Rule.HIT_RATE:
+        reached &= hits >= design.hit_rate
+    return int(np.argmax(reached)) + 1 if reached.any() else None
+
+
+def rounds_looked_at(n_rounds: int, rule: Rule) -> NDArray[np.intp]:
+    """Return the rounds, from 0, after which a rule's threshold is found; until the next, its rates are taken to hold.
+
+    Examples
+    --------
+    >>> rounds_looked_at(60, Rule.CALIBRATED) + 1
+    array([ 1,  2,  3,  4,  5,  6,  8, 10, 12, 15, 18, 22, 27, 33, 40, 48, 58,
+           60])
+    """
+    if rule is not Rule.CALIBRATED:
+        return np.arange(n_rounds)
+    numbers = [1]
+    while numbers[-1] < n_rounds:
+        numbers.append(min(math.ceil(numbers[-1] * (1 + FITTED_APART)), n_rounds))
+    return np.array(numbers) - 1
+
+
+def _thresholds(
+    trained: Trained, rounds: NDArray[np.intp], tune: Held, entry: Entry, design: Design
+) -> Iterator[float]:
+    """Yield the threshold after each of some rounds."""
+    totals = np.cumsum(trained.alphas)
+    for number in rounds:
+        yield _threshold(trained.tune[number], float(totals[number]), tune.labels, entry, design)
+
+
+def _threshold(scores: Floats, total: float, labels: NDArray[np.int8], entry: Entry, design: Design) -> float:
+    if entry.rule is Rule.HIT_RATE:
+        return hit_rate_threshold(scores[labels > 0], design.hit_rate)
+    # A booster that was trained with the costs has met them in its score; they must not be counted twice.
+    rule = DecisionRule(entry.rule)
+    if rule is DecisionRule.ADAMEC and total <= 0:
+        return 0.0
+    return decision_threshold(rule, costs=entry.costs, total_alpha=total, scores=scores, labels=labels)
+
+
+def auc(scores: Floats, positive: NDArray[np.bool_]) -> float:
+    """Return the area under the ROC curve: how often a positive scores above a negative, ties counting half.
+
+    Examples
+    --------
+    >>> auc(np.array([3.0, 1.0, 2.0, 0.0]), np.array([True, True, False, False]))
+    0.75
+    """
+    _, places, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    ranks = (ends - (counts - 1) / 2)[places]
+    n_positive = int(positive.sum())
+    n_pairs = n_positive * (len(positive) - n_positive)
+    return float((ranks[positive].sum() - n_positive * (n_positive + 1) / 2) / n_pairs)
+
+
+def calibration_error(probabilities: Floats, positive: NDArray[np.bool_]) -> float:
+    """Return how far probabilities are from frequencies: the expected calibration error over ten equal bins.
+
+    Examples
+    --------
+    >>> calibration_error(np.array([0.25, 0.25, 0.25, 0.25]), np.array([True, False, False, False]))
+    0.0
+    """
+    bins = np.minimum((probabilities * N_CALIBRATION_BINS).astype(np.intp), N_CALIBRATION_BINS - 1)
+    gaps = np.bincount(bins, probabilities - positive, N_CALIBRATION_BINS)
+    return float(np.abs(gaps).sum() / len(positive))
+
+
+def _calibration(trained: Trained, bench: Bench) -> dict[str, float]:
+    """Return the calibration error of the score as half log odds, and of Platt's sigmoid on it."""
+    positive, scores = bench.test.labels > 0, trained.test[-1]
+    plain = PlattScaling(-2.0, 0.0).probability(scores)
+    fitted = PlattScaling.fit(trained.tune[-1], bench.tune.labels).probability(scores)
+    return {
+        "calibration_error": calibration_error(plain, positive),
+        "calibration_error_platt": calibration_error(fitted, positive),
+    }
+
+
+def _finite(number: float) -> float | None:
+    return number if np.isfinite(number) else None

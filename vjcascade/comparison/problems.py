@@ -1,0 +1,254 @@
+"""What boosters are compared on: samples of two classes that are split anew for every seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.errors import SettingsError
+from vjcascade.features.integrals import WindowIntegrals
+from vjcascade.parallel import checked_threads
+from vjcascade.training.samples import samples_of, values_of
+from vjcascade.training.search import Search, StumpSearch
+from vjcascade.training.table_search import search_of_table
+
+Indices = NDArray[np.intp]
+
+TRAIN_SHARE, TUNE_SHARE = 0.5, 0.25
+"""Shares of a stage's windows to train on and to tune thresholds on; the rest is tested on."""
+
+TABLE_TRAIN_SHARE, TABLE_TUNE_SHARE = 0.375, 0.375
+"""The same of a table's rows, as in Nikolaou et al.: a quarter tests, half of the rest tunes."""
+
+MIN_OF_CLASS = 8
+"""Samples of each class that a split needs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """A split: indices of samples, ascending.
+
+    Attributes
+    ----------
+    train, tune, test : ndarray of shape (n,), dtype intp
+        No sample is in two of them; both classes are in each.
+    """
+
+    train: Indices
+    tune: Indices
+    test: Indices
+
+    @property
+    def trained_whole(self) -> Indices:
+        """Those to train on for rules that need no samples to tune on."""
+        return np.sort(np.concatenate([self.train, self.tune]))
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """Samples that an ensemble is measured on.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,), dtype int8
+        +1 or -1.
+    values_of : callable
+        Returns a feature's values on them, shape (n,).
+    """
+
+    labels: NDArray[np.int8]
+    values_of: Callable[[int], NDArray[np.generic]]
+
+
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """All that a boosting run needs: samples to train on, made ready to search, and two sets to measure on."""
+
+    search: Search
+    tune: Held
+    test: Held
+
+
+class Problem(Protocol):
+    """Samples of two classes."""
+
+    @property
+    def name(self) -> str:
+        """For people, and unique in a comparison."""
+
+    @property
+    def labels(self) -> NDArray[np.int8]:
+        """+1 for positives, which come first, and -1 for negatives, shape (n,)."""
+
+    @property
+    def trains_whole(self) -> bool:
+        """Whether rules that need no samples train on those to tune on as well."""
+
+    def split(self, seed: int | Sequence[int]) -> Parts:
+        """Split the samples; same seed, same parts."""
+
+    def bench(self, parts: Parts, trained: Indices, n_threads: int, shuffle_seed: int | None = None) -> Bench:
+        """Make ready to boost on some samples, with their labels shuffled if a seed for that is given."""
+
+
+@dataclass(frozen=True, eq=False)
+class WindowProblem:
+    """The windows of a stage.
+
+    Attributes
+    ----------
+    name : str
+        For people.
+    pool : ndarray of shape (n_features,), dtype `FEATURE_DTYPE` or `LBP_DTYPE`
+        Features.
+    integrals : WindowIntegrals
+        Of all windows, the positives first.
+    groups : ndarray of shape (n,), dtype intp
+        Windows of a group are copies, or of one part of the photos: they stay together. Groups have one class.
+    labels : ndarray of shape (n,), dtype int8
+        +1 or -1.
+    """
+
+    name: str
+    pool: NDArray[np.void]
+    integrals: WindowIntegrals
+    groups: Indices
+    labels: NDArray[np.int8]
+    trains_whole: bool = False
+
+    def split(self, seed: int | Sequence[int]) -> Parts:
+        """Split the windows by group, each class for itself; same seed, same parts."""
+        return split_parts(self.labels, self.groups, (TRAIN_SHARE, TUNE_SHARE), seed)
+
+    def bench(self, parts: Parts, trained: Indices, n_threads: int, shuffle_seed: int | None = None) -> Bench:
+        """Compute the features of the windows that are trained on."""
+        order, n_positives = in_order(self.labels, trained, shuffle_seed)
+        samples = samples_of(self.pool, self.integrals.take(order), n_positives, checked_threads(n_threads))
+        return Bench(StumpSearch(samples, n_threads), self._held(parts.tune), self._held(parts.test))
+
+    def _held(self, indices: Indices) -> Held:
+        integrals = self.integrals.take(indices)
+        return Held(self.labels[indices], lambda feature: values_of(self.pool[[feature]], integrals)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class TableProblem:
+    """The rows of a table.
+
+    Attributes
+    ----------
+    name : str
+        For people.
+    table : ndarray of shape (n, n_features), dtype float64
+        Finite; the positives first.
+    labels : ndarray of shape (n,), dtype int8
+        +1 or -1.
+    groups : ndarray of shape (n,), dtype intp
+        Equal rows are a group: they stay together.
+    """
+
+    name: str
+    table: NDArray[np.float64]
+    labels: NDArray[np.int8]
+    groups: Indices
+    trains_whole: bool = True
+
+    def split(self, seed: int | Sequence[int]) -> Parts:
+        """Split the rows by group, each class for itself; same seed, same parts."""
+        return split_parts(self.labels, self.groups, (TABLE_TRAIN_SHARE, TABLE_TUNE_SHARE), seed)
+
+    def bench(self, parts: Parts, trained: Indices, n_threads: int, shuffle_seed: int | None = None) -> Bench:
+        """Make the columns of the rows that are trained on ready to search."""
+        order, n_positives = in_order(self.labels, trained, shuffle_seed)
+        search = search_of_table(self.table[order], n_positives, n_threads)
+        return Bench(search, self._held(parts.tune), self._held(parts.test))
+
+    def _held(self, indices: Indices) -> Held:
+        columns = np.ascontiguousarray(self.table[indices].T)
+        return Held(self.labels[indices], lambda feature: columns[feature])
+
+
+def split_parts(
+    labels: NDArray[np.int8], groups: Indices, shares: tuple[float, float], seed: int | Sequence[int]
+) -> Parts:
+    """Split samples into three parts, whole groups at a time, each class for itself.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,), dtype int8
+        +1 or -1.
+    groups : ndarray of shape (n,), dtype intp
+        Of each sample.
+    shares : pair of float
+        To train and to tune; the rest tests.
+    seed : int or sequence of int
+        Same seed, same parts.
+
+    Returns
+    -------
+    Parts
+        Every sample is in one of them. Groups are dealt at random to the part that lacks most of its share.
+
+    Raises
+    ------
+    SettingsError
+        If a class has too few samples or groups to be in all three.
+
+    Examples
+    --------
+    >>> labels = np.repeat(np.array([1, -1], np.int8), 8)
+    >>> parts = split_parts(labels, np.arange(16), (0.5, 0.25), seed=0)
+    >>> [part.tolist() for part in (parts.train, parts.tune, parts.test)]
+    [[2, 3, 6, 7, 9, 10, 11, 13], [0, 4, 14, 15], [1, 5, 8, 12]]
+    """
+    rng = np.random.default_rng(seed)
+    wanted = np.array([*shares, 1 - sum(shares)])
+    part_of = np.empty(len(labels), np.intp)
+    for side, name in ((1, "positives"), (-1, "negatives")):
+        members = np.flatnonzero(labels == side)
+        distinct, places = np.unique(groups[members], return_inverse=True)
+        if len(members) < MIN_OF_CLASS or len(distinct) < len(wanted):
+            raise SettingsError(
+                f"{len(members)} {name} in {len(distinct)} groups are too few to train, tune and test on: at least "
+                f"{MIN_OF_CLASS} in {len(wanted)} groups are needed"
+            )
+        part_of[members] = _dealt(np.bincount(places), wanted * len(members), rng)[places]
+    return Parts(*(np.flatnonzero(part_of == part) for part in range(len(wanted))))
+
+
+def _dealt(sizes: NDArray[np.intp], wanted: NDArray[np.float64], rng: np.random.Generator) -> Indices:
+    """Deal groups to parts: each at random order to the part that lacks most, as a share of what it wants."""
+    part_of = np.empty(len(sizes), np.intp)
+    lacking = wanted.copy()
+    for group in rng.permutation(len(sizes)):
+        part = int(np.argmax(lacking / wanted))
+        part_of[group] = part
+        lacking[part] -= sizes[group]
+    return part_of
+
+
+def in_order(labels: NDArray[np.int8], trained: Indices, shuffle_seed: int | None) -> tuple[Indices, int]:
+    """Return the samples to train on, the positives first, and how many of them are to be taken for positives.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,), dtype int8
+        +1 or -1.
+    trained : ndarray of shape (n_trained,), dtype intp
+        Samples to train on.
+    shuffle_seed : int or None
+        If given, any samples are taken for positives, as many as there are.
+
+    Examples
+    --------
+    >>> in_order(np.array([1, -1, 1], np.int8), np.array([0, 1, 2]), None)
+    (array([0, 2, 1]), 2)
+    """
+    n_positives = int(np.count_nonzero(labels[trained] > 0))
+    if shuffle_seed is not None:
+        return np.random.default_rng(shuffle_seed).permutation(trained), n_positives
+    return trained[np.argsort(labels[trained] < 0, kind="stable")], n_positives

@@ -1,0 +1,205 @@
+"""The results of a comparison: its design, its blocks, and what every finished run was judged to reach."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vjcascade.boosters.state import Floats
+from vjcascade.comparison.design import Design, Entry
+
+
+class Measure(NamedTuple):
+    """A measure.
+
+    Attributes
+    ----------
+    title : str
+        For people.
+    meaning : str
+        A sentence.
+    lower_is_better : bool
+        Where neither is, it is True.
+    bounds : pair of float
+        Least and greatest value there can be.
+    """
+
+    title: str
+    meaning: str
+    lower_is_better: bool = True
+    bounds: tuple[float, float] = (0.0, 1.0)
+
+
+MEASURES: dict[str, Measure] = {
+    "weak": Measure(
+        "weak classifiers",
+        "How many weak classifiers reach the targets on the test samples; more than were trained where none do.",
+        bounds=(0.0, float("inf")),
+    ),
+    "hit_rate": Measure("hit rate", "Share of the test positives that pass after the last round.", False),
+    "false_alarm_rate": Measure(
+        "false-alarm rate", "Share of the test negatives that pass after the last round."
+    ),
+    "cost": Measure(
+        "cost",
+        "What the decisions cost, as a share of what being wrong about every sample would cost, after the last round.",
+    ),
+    "swapped": Measure(
+        "swapped",
+        "Share of the rounds in which the class whose mistakes cost more has the larger error rate.",
+    ),
+    "auc": Measure("AUC", "How often a positive scores above a negative, after the last round.", False),
+    "calibration_error": Measure(
+        "calibration error", "How far 1 / (1 + exp(-2 f)), f the score, is from the frequency of positives."
+    ),
+    "calibration_error_platt": Measure(
+        "calibration error, Platt", "The same after Platt's sigmoid was fitted on the samples to tune on."
+    ),
+    "seconds": Measure("seconds", "Processor time of boosting.", bounds=(0.0, float("inf"))),
+}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A problem, and its samples of a seed.
+
+    Attributes
+    ----------
+    name : str
+        Of the stage or table.
+    n_positives, n_negatives : int
+        Samples in all.
+    n_train, n_tune, n_test : int
+        Samples that a seed trains on, tunes thresholds on and tests on; they differ little between seeds.
+    pass_rate : float or None
+        Of a stage: share of the windows in the photos that reach it.
+    """
+
+    name: str
+    n_positives: int
+    n_negatives: int
+    n_train: int
+    n_tune: int
+    n_test: int
+    pass_rate: float | None = None
+
+    @property
+    def test_share(self) -> float:
+        """Test samples for each one that is trained on, which the bands depend on."""
+        return self.n_test / self.n_train
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """A comparison, finished or not.
+
+    Attributes
+    ----------
+    kind : str
+        "stages" or "tables".
+    design : Design
+        Who is compared, and how.
+    blocks : tuple of Block
+        Stages or tables.
+    cells : mapping
+        By block, entry and seed (their numbers, from 0): a mapping of measures to numbers or None; and "curve" for
+        some: hit and false-alarm rates, one for each round.
+    told : mapping
+        Settings of the data, sources, versions and command, as JSON values by name, in groups.
+    """
+
+    kind: str
+    design: Design
+    blocks: tuple[Block, ...]
+    cells: Mapping[tuple[int, int, int], Mapping[str, Any]]
+    told: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The rows."""
+        return self.design.entries
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Blocks, entries, seeds."""
+        return len(self.blocks), len(self.entries), self.design.n_seeds
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every cell is there."""
+        return len(self.cells) == int(np.prod(self.shape))
+
+    def values(self, measure: str) -> Floats:
+        """Return a measure of all cells.
+
+        Parameters
+        ----------
+        measure : str
+            One of `MEASURES`.
+
+        Returns
+        -------
+        ndarray of shape (n_blocks, n_entries, n_seeds), dtype float64
+            nan where a cell is missing; inf in "weak" where the targets were not reached.
+        """
+        values = np.full(self.shape, np.nan)
+        for place, cell in self.cells.items():
+            number = cell[measure]
+            values[place] = number if number is not None else np.inf
+        return values
+
+    def curves(self, block: int, entry: int, rate: str) -> Floats:
+        """Return a rate after each round.
+
+        Parameters
+        ----------
+        block, entry : int
+            Which.
+        rate : {"hit_rate", "false_alarm_rate"}
+            Which.
+
+        Returns
+        -------
+        ndarray of shape (n_seeds, n_rounds), dtype float64
+            Of the seeds that are there. An ensemble that ended early keeps its last rate. No row for rules
+            without curves.
+        """
+        cells = (self.cells.get((block, entry, seed), {}) for seed in range(self.design.n_seeds))
+        curves = [cell["curve"][rate] for cell in cells if "curve" in cell]
+        longest = max(map(len, curves), default=0)
+        return np.array([_longer(curve, longest) for curve in curves]).reshape(len(curves), longest)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it as plain JSON values, of which `from_dict` makes it again."""
+        return {
+            "kind": self.kind,
+            "design": self.design.as_dict(),
+            "blocks": [asdict(block) for block in self.blocks],
+            "cells": [
+                {"block": block, "entry": entry, "seed": seed, **cell}
+                for (block, entry, seed), cell in sorted(self.cells.items())
+            ],
+            "told": {name: dict(group) for name, group in self.told.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Comparison:
+        """Return the comparison that `as_dict` told."""
+        cells = {}
+        for cell in values["cells"]:
+            measures = {name: value for name, value in cell.items() if name not in {"block", "entry", "seed"}}
+            cells[cell["block"], cell["entry"], cell["seed"]] = measures
+        return cls(
+            values["kind"],
+            Design.from_dict(values["design"]),
+            tuple(Block(**block) for block in values["blocks"]),
+            cells,
+            values["told"],
+        )
+
+
+def _longer(curve: Sequence[float], n: int) -> list[float]:
+    return [*curve, *[curve[-1]] * (n - len(curve))]

@@ -1,0 +1,160 @@
+"""Compare boosters on the stages of a cascade: what ``vjcascade compare POS NEG`` does, as one function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from vjcascade.cascade import Cascade, checked_window
+from vjcascade.comparison.design import Design
+from vjcascade.comparison.finished import FinishedRuns
+from vjcascade.comparison.frozen import StagePlan, freeze_stages, reference_cascade
+from vjcascade.comparison.results import Comparison
+from vjcascade.comparison.run import compare, origin_of
+from vjcascade.errors import SettingsError
+from vjcascade.files import remove_leftovers
+from vjcascade.parallel import checked_threads
+from vjcascade.training.event_log import versions
+from vjcascade.training.events import Event, Listener, Note, Progress, ignore
+from vjcascade.training.reading import Reader, Sources
+from vjcascade.training.run_lock import only_run_in
+from vjcascade.types import Size
+
+REFERENCE_FOLDER = "reference"
+"""Where the cascade is kept that decides what reaches a stage."""
+
+
+def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's choice
+    positives: str | PathLike[str],
+    negatives: str | PathLike[str],
+    output: str | PathLike[str],
+    design: Design,
+    plan: StagePlan,
+    *,
+    window: Size | tuple[int, int] | None = None,
+    reference: str | PathLike[str] | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    n_threads: int | None = None,
+    listener: Listener = ignore,
+) -> Comparison:
+    """Compare boosters stage by stage, on windows of a user's pictures.
+
+    Parameters
+    ----------
+    positives, negatives : path
+        As for `vjcascade.training.train_from_sources`.
+    output : path
+        Folder for finished runs and the reference cascade; made if need be.
+    design : Design
+        Who is compared, and how.
+    plan : StagePlan
+        Which stages, and how large.
+    window : Size or pair of int, optional
+        Training window in pixels; proposed from the crops if not given.
+    reference : path, optional
+        A model whose stages decide what reaches the next; trained if not given.
+    resume : bool
+        Go on with the comparison in `output`: finished runs are kept.
+    overwrite : bool
+        Forget it.
+    n_threads : int, optional
+        Threads; all processors if not given. No result but the seconds depends on it.
+    listener : Listener
+        Gets notes and progress; see `vjcascade.training.events`.
+
+    Returns
+    -------
+    Comparison
+        Complete.
+
+    Raises
+    ------
+    SourceError
+        If a source is not usable.
+    SettingsError
+        If settings cannot be used or contradict each other or what is in `output`, or if there are too few samples.
+    ModelError
+        If the reference is damaged.
+    OSError
+        If something cannot be saved. What was finished before is.
+    """
+    n_threads = checked_threads(n_threads)
+    folder, model = Path(output), None if reference is None else Cascade.load(reference)
+    window = checked_window(window) if window is not None else None if model is None else model.window
+    _refuse_misfits(plan, model, window)
+    with only_run_in(folder):
+        remove_leftovers(folder)
+        reader = Reader(n_threads, False, listener)
+        crops = reader.positives(positives, window, None)
+        photos = reader.photos(negatives, crops.window, 2**30)
+        sources = Sources(crops, photos, photos.subset([]))
+        data = {
+            **sources.fingerprints(),
+            **_plain(plan),
+            "window": str(crops.window),
+            "reference": _named(reference),
+        }
+        finished = FinishedRuns.open(folder, origin_of(design, data), resume=resume, overwrite=overwrite)
+        if model is None:
+            model = reference_cascade(
+                crops,
+                photos,
+                plan,
+                folder / REFERENCE_FOLDER,
+                n_threads=n_threads,
+                listener=_quietly(listener),
+            )
+        told = {
+            "data": {"positives": str(positives), "negatives": str(negatives), **data},
+            "reference": {"stages": model.n_stages, "weak classifiers": model.n_trees},
+            "versions": versions(),
+        }
+        stages = freeze_stages(crops, photos, model, plan, n_threads, listener)
+        return compare(
+            "stages",
+            stages,
+            plan.n_stages,
+            design,
+            finished,
+            told=told,
+            n_threads=n_threads,
+            listener=listener,
+        )
+
+
+def _refuse_misfits(plan: StagePlan, model: Cascade | None, window: Size | None) -> None:
+    if model is None:
+        return
+    if window != model.window:
+        raise SettingsError(f"window {window} is not that of the reference, {model.window}: leave it out")
+    if plan.n_stages > model.n_stages + 1:
+        raise SettingsError(
+            f"n_stages {plan.n_stages} is more than the reference leads to: with its {model.n_stages} stages, "
+            f"at most {model.n_stages + 1}"
+        )
+
+
+def _plain(plan: StagePlan) -> dict[str, Any]:
+    """Return what the windows of every stage depend on: more stages leave the first ones as they are."""
+    values: Mapping[str, Any] = asdict(plan)
+    return {name: value if isinstance(value, int | None) else str(value) for name, value in values.items()}
+
+
+def _named(reference: str | PathLike[str] | None) -> str | None:
+    return None if reference is None else Path(reference).name
+
+
+def _quietly(listener: Listener) -> Listener:
+    """Return a listener that passes on progress and notes only: the stages of the reference are no results."""
+
+    def listen(event: Event) -> None:
+        if isinstance(event, Progress):
+            listener(Progress(f"reference cascade, {event.part}", event.done, event.total, event.detail))
+        elif isinstance(event, Note):
+            listener(Note(f"reference cascade: {event.text}"))
+
+    return listen

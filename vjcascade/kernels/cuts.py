@@ -1,0 +1,97 @@
+"""All cuts between the values of a table's columns, measured exactly: in small tables, quicker than any bounds.
+
+Cuts are numbered as in `vjcascade.kernels.stump.hull_of_cuts`: 2 * cut, and 1 more for the stump that is turned around.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.kernels._compile import kernel
+from vjcascade.kernels.stump import hull_of_cuts
+
+
+@kernel
+def hulls_of_columns(
+    order: NDArray[np.uint32],  # IN (n_features, n_samples) samples, by rising value
+    ends: NDArray[np.uint32],  # IN (n_features, n_samples) places in `order` of the last of equal values
+    counts: NDArray[np.int64],  # IN (n_features,) distinct values, so many of `ends`
+    parts: NDArray[np.float64],  # IN (n_samples, 2) weight as a positive and as a negative
+    stumps: NDArray[np.int64],  # OUT (2, n_points) feature and cut
+    errors: NDArray[np.float64],  # OUT (2, n_points) errors_p and errors_n
+) -> int:
+    """Write each feature's stumps on the lower left hull of each polarity, by rising cut; return how many."""
+    n_samples = order.shape[1]
+    below = np.empty((2, n_samples))
+    cuts, points = np.empty(2 * n_samples, np.int64), np.empty((2, 2 * n_samples))
+    n = 0
+    for f in range(len(order)):
+        _add_up(order[f], ends[f], counts[f], parts, below)
+        n_hull = hull_of_cuts(below[:, : counts[f]], cuts, points)
+        for i in np.argsort(cuts[:n_hull]):
+            if cuts[i] < 2 * (counts[f] - 1):  # the last one has nothing above it
+                stumps[0, n], stumps[1, n] = f, cuts[i]
+                errors[0, n], errors[1, n] = max(points[0, i], 0.0), max(points[1, i], 0.0)
+                n += 1
+    return n
+
+
+@kernel
+def least_of_columns(
+    order: NDArray[np.uint32],  # IN (n_features, n_samples) as above
+    ends: NDArray[np.uint32],  # IN (n_features, n_samples)
+    counts: NDArray[np.int64],  # IN (n_features,)
+    parts: NDArray[np.float64],  # IN (n_samples, 2)
+    tolerance: float,
+    stumps: NDArray[np.int64],  # OUT (2, n_points) feature and cut
+    errors: NDArray[np.float64],  # OUT (2, n_points) errors_p and errors_n
+) -> int:
+    """Write the stumps whose errors sum to the least of all, but for a tolerance, in rising order; return how many."""
+    below = np.empty((2, order.shape[1]))
+    least = np.inf
+    n = 0
+    for f in range(len(order)):
+        n_values = counts[f]
+        _add_up(order[f], ends[f], n_values, parts, below)
+        mass_p, mass_n = below[0, n_values - 1], below[1, n_values - 1]
+        low, high = np.inf, -np.inf
+        for value in range(n_values - 1):
+            difference = below[0, value] - below[1, value]
+            low, high = min(low, difference), max(high, difference)
+        own = min(mass_n + low, mass_p - high)
+        if own > least + tolerance:
+            continue
+        if own < least - tolerance:
+            n = 0
+        least = min(least, own)
+        for value in range(n_values - 1):
+            difference = below[0, value] - below[1, value]
+            for turned, error in enumerate((mass_n + difference, mass_p - difference)):
+                if error <= own + tolerance:
+                    error_p, error_n = below[0, value], mass_n - below[1, value]
+                    if turned:
+                        error_p, error_n = mass_p - below[0, value], below[1, value]
+                    stumps[0, n], stumps[1, n] = f, 2 * value + turned
+                    errors[0, n], errors[1, n] = max(error_p, 0.0), max(error_n, 0.0)
+                    n += 1
+    return n
+
+
+@kernel
+def _add_up(
+    order: NDArray[np.uint32],  # IN (n_samples,)
+    ends: NDArray[np.uint32],  # IN (n_samples,)
+    n_values: int,
+    parts: NDArray[np.float64],  # IN (n_samples, 2)
+    below: NDArray[np.float64],  # OUT (2, n_samples)
+) -> None:
+    """Write the weights of positives and negatives up to and including each value."""
+    place = 0
+    mass_p, mass_n = 0.0, 0.0
+    for value in range(n_values):
+        while place <= ends[value]:
+            sample = order[place]
+            mass_p += parts[sample, 0]
+            mass_n += parts[sample, 1]
+            place += 1
+        below[0, value] = mass_p
+        below[1, value] = mass_n

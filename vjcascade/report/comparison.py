@@ -1,0 +1,244 @@
+"""From a comparison to the page: the numbers of its summary, arranged in `comparison.html`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from vjcascade import __version__
+from vjcascade.comparison.answer import answer, cheapest, few, fewest_weak, pair_name, share
+from vjcascade.comparison.design import Rule
+from vjcascade.comparison.results import MEASURES, Comparison
+from vjcascade.comparison.statistics import band
+from vjcascade.comparison.summary import Contest, Summary
+from vjcascade.report import comparison_tables as tables
+from vjcascade.report.comparison_charts import MAX_RANKED, Curve, rank_chart, rates_chart
+from vjcascade.report.heat import Grid
+from vjcascade.report.templates import template
+from vjcascade.training.settings import TrainingSettings
+from vjcascade.words import counted
+
+MAX_CHARTED = 60
+"""Blocks whose curves are drawn."""
+
+N_LEADING = 3
+"""Sentences of the first paragraph; the others are a list."""
+
+COMMAND = "command"
+"""The group of `Comparison.told` whose values are command lines."""
+
+
+def build_comparison_report(comparison: Comparison) -> str:
+    """Return the report on a comparison, a page of HTML that needs nothing else.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Finished or not.
+
+    Returns
+    -------
+    str
+        The page.
+
+    Raises
+    ------
+    SettingsError
+        If jinja2 is not installed.
+    """
+    render = template("comparison.html")  # before the work
+    return render(**comparison_values(comparison))
+
+
+def comparison_values(comparison: Comparison) -> dict[str, Any]:
+    """Return what the template shows.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Finished or not.
+
+    Returns
+    -------
+    dict
+        Text is text, to be escaped; drawings are SVG.
+    """
+    summary, design = Summary(comparison), comparison.design
+    told = {name: group for name, group in comparison.told.items() if name != COMMAND}
+    drawn = drawn_entries(summary)
+    return {
+        "title": f"{counted(len(design.boosters), 'booster')} on {counted(len(comparison.blocks), summary.kind)}",
+        "kind": comparison.kind,
+        "block": summary.kind,
+        "answer": answer(comparison),
+        "n_leading": N_LEADING,
+        "figures": _figures(summary),
+        "design": design,
+        "blocks": comparison.blocks,
+        "n_finished": len(summary.finished),
+        "grids": _overall_grids(summary),
+        "weak_by_block": tables.weak_by_block(summary) if comparison.kind == "stages" else [],
+        "n_weak_hidden": len(summary.weak_contest.entries) - len(tables.weak_rows(summary)),
+        "max_rows": tables.MAX_ROWS,
+        "max_block_rows": tables.MAX_BLOCK_ROWS,
+        "costs": tables.cost_grids(summary),
+        "cost_by_block": tables.cost_by_block(summary) if comparison.kind == "tables" else [],
+        "drawn": [(kind, pair_name(comparison.entries[entry])) for kind, entry in drawn.items()],
+        "rates": _rates(summary, drawn),
+        "thresholds": tables.thresholds_rows(summary),
+        "weak_ranks": _weak_ranks(summary),
+        "cost_ranks": _cost_ranks(summary),
+        "measures": MEASURES,
+        "told": told,
+        "settings": _settings(comparison),
+        "command": "\n".join(str(line) for line in comparison.told.get(COMMAND, {}).values()),
+        "version": __version__,
+    }
+
+
+def drawn_entries(summary: Summary) -> dict[str, int]:
+    """Return the entries whose curves are drawn, by what they are: best, usual and baseline.
+
+    Parameters
+    ----------
+    summary : Summary
+        Of a comparison.
+
+    Returns
+    -------
+    dict
+        Each entry once. The usual one is the booster that `train` takes by itself, at its best costs.
+    """
+    entries, contest = summary.comparison.entries, summary.weak_contest
+    best = fewest_weak(summary)
+    found: dict[str, int] = {}
+    if not contest.entries:
+        return found
+    baseline = next((e for e in contest.entries if summary.baseline_of(e, "weak") == e), None)
+    usual = [e for e in contest.entries if entries[e].contender.name == TrainingSettings().booster]
+    means = summary.overall["weak"].mean
+    for kind, entry in (
+        ("best", best),
+        ("usual", min(usual, key=lambda e: float(means[e]), default=None)),
+        ("baseline", baseline),
+    ):
+        if entry is not None and entry not in found.values():
+            found[kind] = entry
+    return found
+
+
+def _figures(summary: Summary) -> list[tuple[str, str]]:
+    """Return the few numbers that matter most, each with its name."""
+    comparison = summary.comparison
+    n_entries, splits = len(comparison.entries), counted(comparison.design.n_seeds, "split")
+    best = _best_stages(summary) if comparison.kind == "stages" else _best_tables(summary)
+    return [*best, (f"{len(comparison.cells):,}", f"results: {n_entries:,} entries, {splits}")]
+
+
+def _best_stages(summary: Summary) -> Iterator[tuple[str, str]]:
+    best = fewest_weak(summary)
+    if best is None:
+        return
+    who, means = pair_name(summary.comparison.entries[best]), summary.overall["weak"].mean
+    yield few(means[best]), f"weak classifiers with {who}, the fewest"
+    baseline = summary.baseline_of(best, "weak")
+    if baseline is not None and baseline != best:
+        yield few(means[baseline]), "with AdaBoost, threshold set afterwards"
+    if summary.features is not None:
+        yield few(summary.features.mean[best]), f"features a window with {who}"
+
+
+def _best_tables(summary: Summary) -> Iterator[tuple[str, str]]:
+    costs, means = summary.comparison.design.costs, summary.overall["cost"].mean
+    for one in dict.fromkeys([costs[0], costs[-1]]):
+        best = cheapest(summary, one)
+        if best is not None:
+            entry = summary.comparison.entries[best]
+            yield (
+                share(means[best]),
+                f"cost at {one} with {entry.contender.name}, {entry.rule}, the best there",
+            )
+
+
+def _overall_grids(summary: Summary) -> dict[str, Grid]:
+    """Return the tables with a row for each booster and a column for each costs."""
+    rules = summary.comparison.design.rules
+    any_rule = Rule.HIT_RATE if Rule.HIT_RATE in rules else rules[0]
+    return {
+        "weak": tables.by_costs(summary, Rule.HIT_RATE, tables.weak_cell(summary)),
+        "features": tables.by_costs(summary, Rule.HIT_RATE, tables.features_cell(summary)),
+        "errors": tables.by_costs(summary, Rule.NATURAL, tables.errors_cell(summary)),
+        "calibration": tables.by_costs(
+            summary, any_rule, tables.calibration_cell(summary), low_is_good=False
+        ),
+        "seconds": tables.by_costs(summary, any_rule, tables.seconds_cell(summary)),
+    }
+
+
+def _rates(summary: Summary, drawn: dict[str, int]) -> list[str]:
+    comparison, design = summary.comparison, summary.comparison.design
+    charts = []
+    for block in range(min(len(comparison.blocks), MAX_CHARTED)):
+        hits, false_alarms = (
+            [_curve(summary, block, entry, rate, kind) for kind, entry in drawn.items()]
+            for rate in ("hit_rate", "false_alarm_rate")
+        )
+        if hits and all(len(curve.mean) for curve in hits):
+            targets = design.hit_rate, design.false_alarm_rate
+            charts.append(
+                rates_chart(tables.shortened(comparison.blocks[block].name), hits, false_alarms, targets)
+            )
+    return charts
+
+
+def _curve(summary: Summary, block: int, entry: int, rate: str, kind: str) -> Curve:
+    curves = summary.comparison.curves(block, entry, rate)
+    if not curves.size:
+        return Curve(kind, *np.empty((3, 0)))
+    return Curve(kind, *band(curves, summary.comparison.blocks[block].test_share, bounds=(0.0, 1.0)))
+
+
+def _weak_ranks(summary: Summary) -> dict[str, Any]:
+    entries = summary.comparison.entries
+    return _ranks(summary, summary.weak_contest, "", [pair_name(one) for one in entries], "weak")
+
+
+def _cost_ranks(summary: Summary) -> list[dict[str, Any]]:
+    names = [f"{one.contender.name}, {one.rule}" for one in summary.comparison.entries]
+    return [
+        _ranks(summary, summary.cost_contests[costs], f"costs {costs}", names, "cost")
+        for costs in tables.shown_costs(summary)
+    ]
+
+
+def _ranks(summary: Summary, contest: Contest, title: str, names: list[str], measure: str) -> dict[str, Any]:
+    """Return a diagram of ranks, or none where there is nothing to rank over, with the test's result."""
+    if np.isnan(contest.difference):
+        return {}
+    baseline = next((e for e in contest.entries if summary.baseline_of(e, measure) == e), None)
+    shown = tables.best_of(contest, MAX_RANKED, baseline)
+    rank_of = dict(zip(contest.entries, contest.ranks.tolist(), strict=True))
+    chart = rank_chart(
+        [names[entry] for entry in shown],
+        np.array([rank_of[entry] for entry in shown]),
+        len(contest.entries),
+        contest.difference,
+        [entry == baseline for entry in shown],
+    )
+    return {
+        "title": title,
+        "chart": chart,
+        "friedman": contest.friedman,
+        "n_hidden": len(contest.entries) - len(shown),
+        "difference": contest.difference,
+    }
+
+
+def _settings(comparison: Comparison) -> dict[str, str]:
+    design = comparison.design.as_dict()
+    return {
+        name: ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        for name, value in design.items()
+    }
