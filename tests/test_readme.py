@@ -48,6 +48,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with VideoSink(folder / "drive.mp4", 10, Size(160, 160)) as sink:
         for left in range(140, 152, 4):
             sink.write(np.ascontiguousarray(astronaut[20:180, left : left + 160]))
+    (folder / "scenes.txt").write_text("crops/0.png 1 0 0 25 25\nphotos/1.png 0\n")
+    rows = np.random.default_rng(0).normal(size=(80, 2)) + (np.arange(80) % 2)[:, np.newaxis]
+    table = [f"{age:.3f},{weight:.3f},{i % 2}" for i, (age, weight) in enumerate(rows)]
+    (folder / "patients.csv").write_text("\n".join(["age,weight,ill", *table]) + "\n")
     lines = [
         line for block in code_blocks("sh") for line in block.splitlines() if line.startswith("vjcascade ")
     ]
@@ -72,6 +76,8 @@ def test_commands_run(folder):
     assert "opencv-haar-classifier" in (folder / "old.xml").read_text()
     assert "<svg" in (folder / "report.html").read_text()
     assert list((folder / "false-alarms").glob("*.png"))
+    for page in ("comparison/report.html", "tables/report.html", "whole/full.html"):
+        assert "<svg" in (folder / page).read_text()
     longer, model = (Cascade.load(folder / name / "cascade.xml") for name in ("better", "model"))
     assert longer.stage_thresholds[: model.n_stages].tolist() == model.stage_thresholds.tolist()
 

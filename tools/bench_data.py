@@ -42,6 +42,19 @@ NOISE = 8.0
 """Pixels that a copy of a positive is shifted by at most, and the standard deviation of its noise in grey levels."""
 
 
+class Photos(list[NDArray[np.uint8]]):
+    """Grey pictures in memory, as mining wants them."""
+
+    @property
+    def sizes(self) -> list[Size]:
+        """Size of each."""
+        return [Size(*photo.shape[::-1]) for photo in self]
+
+    def ignored(self, _: int) -> NDArray[np.int32]:
+        """Return no boxes."""
+        return np.empty((0, 4), np.int32)
+
+
 class Timed(NamedTuple):
     """Seconds that something took: by the clock, and of all processors."""
 

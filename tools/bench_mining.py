@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from bench_data import Timed, timed
+from bench_data import Photos, Timed, timed
 from detection_data import PROJECT, SHARED_DATA, Pictures, find_oracle
 from library_process import LibraryError, LibraryProcess
 from numpy.typing import NDArray
@@ -37,19 +37,6 @@ TRIAL = 4
 
 GOAL, GOAL_STAGES = 20.0, 10
 """Million windows a second on two cores, with so many stages."""
-
-
-class Photos(list[NDArray[np.uint8]]):
-    """Grey pictures in memory, as mining wants them."""
-
-    @property
-    def sizes(self) -> list[Size]:
-        """Size of each."""
-        return [Size(*photo.shape[::-1]) for photo in self]
-
-    def ignored(self, _: int) -> NDArray[np.int32]:
-        """Return no boxes."""
-        return np.empty((0, 4), np.int32)
 
 
 class Measurement(NamedTuple):

@@ -57,7 +57,7 @@ def main() -> None:
         return
     measure(stage_samples(arguments, 500), 2, 1)  # kernels are compiled
     samples, took = timed(lambda: stage_samples(arguments))
-    n_features, n_samples = samples.bins.shape
+    n_features, n_samples = samples.bins.rows.shape
     print(f"{n_features:,} features x {n_samples:,} windows, {arguments.threads} threads\n")
     print("| what | s | processor s | ns a value |")
     print("|---|---|---|---|")
@@ -161,7 +161,7 @@ def mean(times: list[Timed]) -> Timed:
 
 def print_row(what: str, took: Timed, samples: HaarSamples) -> None:
     print(
-        f"| {what} | {took.wall:.3f} | {took.cpu:.3f} | {took.cpu / samples.bins.size * 1e9:.3f} |",
+        f"| {what} | {took.wall:.3f} | {took.cpu:.3f} | {took.cpu / samples.bins.rows.size * 1e9:.3f} |",
         flush=True,
     )
 

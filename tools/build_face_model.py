@@ -2,7 +2,8 @@
 
 Run it from anywhere: ``python tools/build_face_model.py --data FOLDER``, where FOLDER holds faces-train.tar.gz,
 negatives-train.tar.gz, and for the measurement faces-test-mitcmu.tar.gz, faces-test-caltech.tar.gz and
-negatives-test.tar.gz. A run that was stopped goes on with ``--resume``.
+negatives-test.tar.gz. A run that was stopped goes on with ``--resume``. With ``--record RUN`` the card also tells what it
+took to train another, larger cascade.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from face_scenes import Figures, measure, table
 from vjcascade import Cascade, Preset, Size, preset_settings, train_from_sources
 from vjcascade.boosters.costs import parse_costs
 from vjcascade.cli.training_log import TrainingLog
+from vjcascade.features import count_features
 from vjcascade.files import write_atomic
+from vjcascade.report.run import open_run
+from vjcascade.words import duration
 
 PROJECT = Path(__file__).resolve().parents[1]
 MODEL = PROJECT / "models" / "frontalface.xml"
@@ -50,6 +54,7 @@ def main() -> None:
     parser.add_argument(
         "--measure-only", action="store_true", help="take the model that the work folder holds"
     )
+    parser.add_argument("--record", type=Path, help="folder of a run whose time and size the card tells")
     arguments = parser.parse_args()
     began = time.perf_counter(), time.process_time()
     if not arguments.measure_only:
@@ -60,7 +65,8 @@ def main() -> None:
     figures = measure(cascade, arguments.data)
     MODEL.parent.mkdir(exist_ok=True)
     cascade.save(MODEL)
-    write_atomic(MODEL.with_suffix(".md"), card(cascade, figures).encode())
+    told = card(cascade, figures) + (record(arguments.record) if arguments.record else "")
+    write_atomic(MODEL.with_suffix(".md"), told.encode())
     print(f"{MODEL} written; training took {wall:.0f} s, {cpu:.0f} s of processor time")
 
 
@@ -134,6 +140,24 @@ Pictures that had no part in training; scale factor 1.1, smallest face 20 pixels
 intersection over union with a true box is at least 0.5. Only the frontal parts of the sets.
 
 {table(figures)}
+"""
+
+
+def record(folder: Path) -> str:
+    """Return what a run took, in Markdown."""
+    run = open_run(folder)
+    stages = [run.history.stages[number] for number in sorted(run.history.stages)]
+    last, settings = run.records[run.cascade.n_stages], run.settings
+    if settings is None or len(stages) < run.cascade.n_stages:
+        raise SystemExit(f"{folder} does not hold the whole history of a run")
+    fewer = [one.stage for one in run.records.values() if one.n_negatives < settings.negatives_for(10**9)]
+    seconds, memory = sum(one.seconds or 0 for one in stages), max(one.memory or 0 for one in stages)
+    return f"""
+## What a cascade of Viola and Jones's size takes
+Not this model, but a measure of the trainer, on two processors of a shared machine: {run.history.counts["positives"]:,} faces, {settings.n_negatives:,} negatives a stage, all
+{count_features(run.cascade.window, settings.mode):,} features of mode {settings.mode}, hit rate {settings.hit_rate} and false-alarm rate {settings.false_alarm_rate} a stage, until {settings.target_false_alarm_rate:g} in all or
+{settings.max_stages} stages. It took {duration(seconds)} and {memory / 2**30:.1f} GiB: {run.cascade.n_stages} stages of {run.cascade.n_trees} stumps, estimated false-alarm rate
+{last.overall_false_alarm_rate:.1e} a window, {last.overall_held_out_hit_rate:.1%} of the held-out faces found. {f"From stage {min(fewer)} on, the photos held fewer negatives than asked for." if fewer else ""}
 """
 
 

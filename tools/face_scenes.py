@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from bench_data import Photos
 
 from vjcascade import Cascade, Detector, Size
 from vjcascade.evaluation import detection_curve, match_detections
@@ -90,15 +91,6 @@ def find(folder: Path, name: str) -> Path:
 
 def count_false_alarms(cascade: Cascade, folder: Path) -> tuple[int, int]:
     """Count the windows of photos without faces, at all scales and places, and those the model accepts."""
-
-    class Photos(list):
-        @property
-        def sizes(self) -> list[Size]:
-            return [Size(*photo.shape[::-1]) for photo in self]
-
-        def ignored(self, _: int) -> np.ndarray:
-            return np.empty((0, 4), np.int32)
-
     photos = Photos(read_gray(path) for path in sorted(folder.glob("*.jpg")))
     n_windows = count_windows(photos, cascade.window)
     mined = mine_negatives(

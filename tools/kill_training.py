@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -100,7 +101,7 @@ class Trainer:
     def prepare(self) -> None:
         """Train in this process, so that those forked from it have all kernels compiled and loaded."""
         train_here(self._words)
-        empty(self.folder)
+        shutil.rmtree(self.folder)
 
     def run(self, plan: Plan, *, resume: bool) -> bool:
         """Train, or be killed; return whether the run has ended by itself."""
@@ -208,13 +209,6 @@ def n_whole_stages(folder: Path, whole: Cascade) -> int:
     return n
 
 
-def empty(folder: Path) -> None:
-    """Remove a run's folder."""
-    for path in sorted(folder.rglob("*"), reverse=True):
-        path.rmdir() if path.is_dir() else path.unlink()
-    folder.rmdir()
-
-
 def kill_runs(trainer: Trainer, n_kills: int, rng: np.random.Generator) -> tuple[Counter[int], int]:
     """Kill runs; return how many stages they had by then, and how many ended with the undisturbed run's model."""
     trainer.prepare()
@@ -226,7 +220,7 @@ def kill_runs(trainer: Trainer, n_kills: int, rng: np.random.Generator) -> tuple
     print(
         f"undisturbed: {whole.n_stages} stages in {seconds:.1f} s, {n_calls} system calls that change the folder"
     )
-    empty(trainer.folder)
+    shutil.rmtree(trainer.folder)
     stages: Counter[int] = Counter()
     n_equal, resume = 0, False
     while stages.total() < n_kills or resume:
@@ -236,7 +230,7 @@ def kill_runs(trainer: Trainer, n_kills: int, rng: np.random.Generator) -> tuple
             if model.read_bytes() != expected:
                 sys.exit(f"after {stages.total()} kills, a resumed run made another model: {model}")
             n_equal += resume
-            empty(trainer.folder)
+            shutil.rmtree(trainer.folder)
             resume = False
         else:
             stages[n_whole_stages(trainer.folder, whole)] += 1

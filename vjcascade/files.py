@@ -74,6 +74,23 @@ def _sync_folder(folder: Path) -> None:
             os.close(opened)
 
 
+def nearest_folder(path: Path) -> Path:
+    """Return what is there of a path that may have to be made: itself, or the nearest above it.
+
+    Raises
+    ------
+    OSError
+        If a name in it is one that no file can have.
+
+    Examples
+    --------
+    >>> nearest_folder(Path("not", "yet", "made")) == Path().absolute()
+    True
+    """
+    path = path.absolute()
+    return next(place for place in (path, *path.parents) if place.exists())
+
+
 def remove_leftovers(folder: Path) -> None:
     """Remove what programs that were killed while they wrote have left in a folder.
 

@@ -47,6 +47,17 @@ def memory_size(n_bytes: int) -> str:
     return f"{n_bytes / 2**30:.1f} GiB" if n_bytes >= 2**30 else f"{n_bytes / 2**20:.0f} MiB"
 
 
+def shortened(text: str, most: int) -> str:
+    """Return a text of at most so many characters, cut where it is longer.
+
+    Examples
+    --------
+    >>> shortened("cost-generalized", 8), shortened("real", 8)
+    ('cost-ge…', 'real')
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def near_name(name: str, names: Iterable[str]) -> str:
     """Return the one of `names` that was probably meant by `name`, or nothing; case does not count.
 

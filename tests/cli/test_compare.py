@@ -9,6 +9,8 @@ import shlex
 import numpy as np
 import pytest
 
+from vjcascade.boosters import booster_names
+
 QUICK = (
     "--window",
     "12x12",
@@ -114,6 +116,17 @@ def test_whole_cascades_are_compared(run, easy, tmp_path):
     assert ran.code == 0, ran.err
     assert f"report: {tmp_path / 'out' / 'full.html'}" in ran.out
     assert "cost-generalized at 4:1" in (tmp_path / "out" / "full.csv").read_text()
+    told = json.loads((tmp_path / "out" / "full.json").read_text())
+    assert [one["booster"] for one in told["entries"]] == ["adaboost", "cost-generalized"]
+
+
+def test_every_booster_and_one_again():
+    from vjcascade.cli.compare import _design
+
+    none = dict.fromkeys(("costs", "rules", "seeds", "rounds", "preset"))
+    given = {**none, "hit_rate": 0.9, "false_alarm_rate": 0.5, "sanity": False, "seed": 0}
+    boosters = _design({**given, "boosters": ["all", "adaboost"]}).boosters
+    assert boosters == (*booster_names(), "adaboost")
 
 
 @pytest.mark.parametrize(
@@ -130,6 +143,10 @@ def test_whole_cascades_are_compared(run, easy, tmp_path):
         (["--table", "a.csv", "--target", "y", "--stages", "3"], "--stages does not go with --table"),
         (["pos", "neg", "--boosters", "adabost"], "no booster named 'adabost'; did you mean 'adaboost'?"),
         (["pos", "neg", "--costs", "0"], "cost ratio 0.0 is not a finite number above zero"),
+        (["pos", "neg", "--costs", "1e300"], "costs 1e+300:1 are not both between 1e-09 and 1e+09"),
+        (["pos", "pos"], "pos is given for positives and negatives"),
+        (["pos", "neg", "--resume", "--overwrite"], "resume and overwrite contradict each other"),
+        (["pos", "neg", "--samples", "19"], "n_samples 19 is too small: at least 20 is needed"),
         (["pos", "neg", "--costs", "many"], "costs 'many' cannot be read"),
         (["pos", "neg", "--rules", "natral"], "did you mean 'natural'?"),
         (["pos", "neg"], "does not exist"),

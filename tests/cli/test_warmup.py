@@ -122,12 +122,13 @@ def test_what_is_said(run, monkeypatch, tmp_path):
     done = []
     monkeypatch.setattr(warmup, "detect_a_little", lambda: done.append("detect"))
     monkeypatch.setattr(warmup, "train_a_little", lambda: done.append("train"))
+    monkeypatch.setattr(warmup, "search_a_little", lambda: done.append("search"))
     monkeypatch.setattr(compiling, "cache_folder", lambda: tmp_path)
     ran = run("warmup", "--detection-only")
     assert ran.out == f"kernels of detection: 0 compiled, in 0 s\nkept in {tmp_path}\n"
     assert done == ["detect"]
     assert run("warmup").code == 0
-    assert done == ["detect", "detect", "train"]
+    assert done == ["detect", "detect", "train", "search"]
 
 
 def test_kernels_that_cannot_be_kept_are_not_compiled(run, monkeypatch):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +32,15 @@ def test_a_torn_line_is_dropped(tmp_path, n_bytes):
     assert finished.path.read_bytes() == whole
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no disk that is always full")
+def test_a_full_disk_is_told_with_the_file(tmp_path):
+    finished = FinishedRuns(Path("/dev/full"), {})
+    with pytest.raises(OSError, match="No space left on device; the runs before are there") as error:
+        finished.add("stage 1", 0, "a", RESULTS)
+    assert error.value.filename == "/dev/full"
+    assert not finished.results
+
+
 def test_what_is_there_is_not_lost_by_mistake(tmp_path):
     FinishedRuns.open(tmp_path, ORIGIN).add("stage 1", 0, "a", RESULTS)
     with pytest.raises(SettingsError, match="already holds a comparison: resume or overwrite it"):
@@ -43,7 +53,7 @@ def test_what_is_there_is_not_lost_by_mistake(tmp_path):
     [
         ({"n_rounds": 6}, "n_rounds: 5 there, 6 now. Bring back what it was"),
         ({"positives": 4, "positives_sha256": "x"}, "cannot be resumed; positives: 3 there, 4 now"),
-        ({"positives_sha256": "x"}, "the pictures or rows are others"),
+        ({"positives_sha256": "x"}, "other contents: positives. Bring back"),
         ({"mode": "all"}, "mode: None there, all now"),
     ],
 )
@@ -67,5 +77,5 @@ def test_lines_that_are_no_runs_are_left_out(tmp_path):
     finished.add("stage 1", 0, "a", RESULTS)
     with finished.path.open("ab") as file:
         file.write(json.dumps({"block": "stage 1", "seed": [1], "run": "a", "results": 3}).encode() + b"\n")
-        file.write(b'{"block": "stage 1"}\n')
+        file.write(b'{"block": "stage 1"}\n' + b"[" * 100_000 + b"\n")
     assert list(FinishedRuns.open(tmp_path, ORIGIN, resume=True).results) == [("stage 1", 0, "a")]

@@ -1,12 +1,23 @@
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
 from vjcascade.boosters import Costs
 from vjcascade.comparison.design import Contender, Design, Entry, Rule, Run
-from vjcascade.comparison.measuring import Trained, auc, boost_run, calibration_error, judge, weak_to_reach
+from vjcascade.comparison.measuring import (
+    Trained,
+    auc,
+    boost_run,
+    calibration_error,
+    is_result,
+    judge,
+    weak_to_reach,
+)
 from vjcascade.comparison.problems import Bench, Held, TableProblem
 from vjcascade.evaluation import normalised_expected_cost
 
@@ -54,6 +65,7 @@ def test_measures_are_those_of_the_decisions(rng, rule, ratio):
     assert told["false_alarm_rate"] == np.mean(calls[4:] > 0)
     assert told["cost"] == pytest.approx(normalised_expected_cost(calls, LABELS, entry.costs))
     assert ("curve" in told) == (rule in {Rule.NATURAL, Rule.HIT_RATE})
+    assert is_result(json.loads(json.dumps(told)), rule, replace(design, n_rounds=3))
     if rule is Rule.NATURAL:
         assert threshold == 0
     if rule is Rule.HIT_RATE:
@@ -109,3 +121,35 @@ def test_nothing_to_learn_scores_nothing():
     entries = [Entry(Contender("adaboost"), Costs(2, 1), rule) for rule in Rule]
     for told in judge(trained, bench, entries, Design(boosters=("adaboost",))):
         assert told["auc"] == 0.5
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"weak": -1},
+        {"weak": 4},
+        {"weak": 10**400},
+        {"cost": None},
+        {"cost": 1.5},
+        {"cost": float("nan")},
+        {"cost": "0.1"},
+        {"auc": True},
+        {"seconds": float("inf")},
+        {"threshold": "=1"},
+        {"more": 1},
+        {"curve": None},
+        {"curve": {"hit_rate": [1.0], "false_alarm_rate": []}},
+        {"curve": {"hit_rate": [2.0], "false_alarm_rate": [0.5]}},
+        {"curve": {"hit_rate": [1.0] * 4, "false_alarm_rate": [1.0] * 4}},
+    ],
+)
+def test_damaged_results_are_none(rng, damage):
+    design = Design(boosters=("adaboost",), n_rounds=3)
+    scores = rng.normal(size=(2, 3, 8))
+    entry = Entry(Contender("adaboost"), Costs(), Rule.NATURAL)
+    (told,) = judge(Trained(*scores, np.array([1.0, 0.5, 0.2]), 0.1), bench_of(), [entry], design)
+    assert is_result(told, Rule.NATURAL, design)
+    assert not is_result({**told, **damage}, Rule.NATURAL, design)
+    for name in told:
+        assert not is_result({key: told[key] for key in told if key != name}, Rule.NATURAL, design)
+    assert not is_result(None, Rule.NATURAL, design)

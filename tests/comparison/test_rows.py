@@ -57,7 +57,7 @@ def test_it_is_resumed_and_extended(tables, tmp_path):
 def test_other_rows_are_not_resumed(tables, tmp_path, rng):
     compare_tables(tables, "state", tmp_path / "out", DESIGN, n_threads=1)
     table(tables[0], rng, shift=0.5)
-    with pytest.raises(SettingsError, match="the pictures or rows are others"):
+    with pytest.raises(SettingsError, match="other contents: one. Bring back"):
         compare_tables(tables, "state", tmp_path / "out", DESIGN, resume=True, n_threads=1)
 
 

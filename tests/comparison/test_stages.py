@@ -92,6 +92,40 @@ def test_threads_and_interruptions_change_no_number(run, tmp_path, monkeypatch):
     assert untimed(resumed) == untimed(whole)
 
 
+def test_damaged_results_are_found_again(run, tmp_path):
+    design = Design(boosters=("adaboost",), costs=(1,), n_rounds=2, n_seeds=1)
+    plan = StagePlan(n_stages=1, n_samples=40, n_features=20)
+    whole = run(design, plan)
+    path = tmp_path / "out" / RUNS_NAME
+    head, *lines = map(json.loads, path.read_bytes().splitlines())
+    for result in lines[0]["results"].values():
+        del result["auc"]
+    path.write_text("".join(json.dumps(line) + "\n" for line in (head, *lines)))
+    assert untimed(run(design, plan, resume=True)) == untimed(whole)
+
+
+def test_the_reference_is_overwritten_as_well(run):
+    few = StagePlan(n_stages=2, n_samples=30, n_features=20)
+    design = Design(boosters=("adaboost",), costs=(1,), n_rounds=2, n_seeds=1)
+    first = run(design, few, folder="first")
+    run(design, StagePlan(n_stages=2, n_samples=40, n_features=20))
+    assert untimed(run(design, few, overwrite=True)) == untimed(first)
+
+
+def test_another_reference_of_the_same_name_is_refused(run, tmp_path):
+    design = Design(boosters=("adaboost",), costs=(1,), n_rounds=2, n_seeds=1)
+    plan = StagePlan(n_stages=1, n_samples=40, n_features=20)
+    path = tmp_path / "model.xml"
+    for offset in (0.0, 1.0):
+        stages = builders.accept_all(n_stages=1, window=WINDOW)
+        replaced = replace(stages, metadata={"offset": offset})
+        replaced.save(path)
+        if not offset:
+            run(design, plan, reference=path)
+    with pytest.raises(SettingsError, match="other contents: reference"):
+        run(design, plan, reference=path, resume=True)
+
+
 def test_numbers_survive_json(run):
     comparison = run()
     again = Comparison.from_dict(json.loads(json.dumps(comparison.as_dict())))

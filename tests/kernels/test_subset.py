@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import naive
+import naive_subsets
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -25,9 +25,9 @@ def test_exact_values_equal_brute_force_over_all_subsets(n_features, n_samples, 
     errors, ginis = np.full((2, n_features), np.nan)
     subset.least_on_line(codes, positive - negative, positive.sum(), errors)
     subset.least_gini(codes, positive, negative, ginis)
-    expected = [naive.least_subset_error(row, positive, negative) for row in codes]
+    expected = [naive_subsets.least_subset_error(row, positive, negative) for row in codes]
     np.testing.assert_allclose(errors, expected, rtol=0, atol=1e-12)
-    expected = [naive.least_subset_gini(row, positive, negative) for row in codes]
+    expected = [naive_subsets.least_subset_gini(row, positive, negative) for row in codes]
     np.testing.assert_allclose(ginis, expected, rtol=0, atol=1e-12)
 
 
@@ -48,13 +48,13 @@ def test_values_from_histograms_equal_brute_force(rng, n_lines):
     least = np.full((n_lines, len(codes)), np.nan)
     subset.least_on_lines(histograms, lines, least)
     for (a, b), row in zip(lines, least, strict=True):
-        expected = [naive.least_subset_error(one, a * positive, b * negative) for one in codes]
+        expected = [naive_subsets.least_subset_error(one, a * positive, b * negative) for one in codes]
         np.testing.assert_allclose(row, expected, rtol=1e-12)
     arranged, losses = np.empty_like(histograms), np.empty(len(codes))
     subset.arrange(histograms, arranged)
     assert (np.sort(arranged, axis=1) == np.sort(histograms, axis=1)).all()
     histogram.least_gini(arranged, np.array([0.5, 2.0]), losses)
-    expected = [naive.least_subset_gini(one, 0.5 * positive, 2.0 * negative) for one in codes]
+    expected = [naive_subsets.least_subset_gini(one, 0.5 * positive, 2.0 * negative) for one in codes]
     np.testing.assert_allclose(losses, expected, rtol=1e-7)
 
 

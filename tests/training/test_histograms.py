@@ -7,6 +7,7 @@ from vjcascade.boosters import BoostingState, Round
 from vjcascade.kernels import histogram
 from vjcascade.kernels.stump import least_gini, least_on_line
 from vjcascade.training import histograms as module
+from vjcascade.training.bins import Bins
 from vjcascade.training.histograms import Histograms
 
 N_POSITIVES, N_SAMPLES = 40, 90
@@ -59,7 +60,7 @@ def weights_of_a_run(rng, n_rounds, scale):
 @pytest.mark.parametrize("scale", [1.0, 2.0, 1e3, 1e9])
 def test_bounds_hold_in_every_round(rng, bins, scale):
     """Also where weights soar, so that bits have to go, or everything has to be added up anew."""
-    one, other = Histograms(bins), Histograms(bins)
+    one, other = Histograms(Bins(bins)), Histograms(Bins(bins))
     factors = np.array([0.5, 2.0])
     for weights in weights_of_a_run(rng, 60, scale):
         now = round_of(weights)
@@ -72,7 +73,7 @@ def test_bounds_hold_in_every_round(rng, bins, scale):
 
 
 def test_bounds_are_as_close_as_is_tolerated(rng, bins):
-    measured = Histograms(bins)
+    measured = Histograms(Bins(bins))
     for weights in weights_of_a_run(rng, 30, 2.0):
         lines = measured.on_lines(LINES[:1], round_of(weights))
         assert (lines.highest - lines.lowest).max() <= 2.1 * module.FIRST_TOLERANCE
@@ -80,7 +81,7 @@ def test_bounds_are_as_close_as_is_tolerated(rng, bins):
 
 def test_bits_that_go_for_one_class_are_not_missed_in_the_other(bins):
     """A class that grows by most of its weight, again and again, takes bits off the other one, too."""
-    measured = Histograms(bins)
+    measured = Histograms(Bins(bins))
     positive, negative = np.zeros(N_SAMPLES), np.zeros(N_SAMPLES)
     negative[N_POSITIVES:] = 1 / (N_SAMPLES - N_POSITIVES)
     for i in range(40):
@@ -91,7 +92,7 @@ def test_bits_that_go_for_one_class_are_not_missed_in_the_other(bins):
 
 
 def test_both_parts_in_every_sample(rng, bins):
-    measured = Histograms(bins)
+    measured = Histograms(Bins(bins))
     for _ in range(5):
         now = a_round(rng.random(N_SAMPLES), rng.random(N_SAMPLES) ** 4)
         gini, exact = measured.gini(np.ones(2), now), exact_gini(bins, now, np.ones(2))
@@ -104,7 +105,7 @@ def test_only_what_changed_by_another_factor_is_added_up(rng, bins, monkeypatch)
     add = histogram.add_changes
     monkeypatch.setattr(histogram, "add_changes", lambda *some: seen.append(some[1].tolist()) or add(*some))
     monkeypatch.setattr(module, "FIRST_TOLERANCE", 1e-5)
-    measured = Histograms(bins)
+    measured = Histograms(Bins(bins))
     weights = rng.uniform(0.5, 1, N_SAMPLES)
     measured.on_lines(LINES, round_of(weights))
     changed = [3, 20, 55]
@@ -115,9 +116,28 @@ def test_only_what_changed_by_another_factor_is_added_up(rng, bins, monkeypatch)
     assert seen[1] == changed
 
 
+def test_samples_that_change_often_come_to_the_front(bins, rng, monkeypatch):
+    """Bounds hold as before."""
+    monkeypatch.setattr(module, "LINE", 8)
+    monkeypatch.setattr(module, "SPREAD_TO_REORDER", 2)
+    mine = Bins(bins.copy())
+    moving = Histograms(mine)
+    often = np.arange(0, N_SAMPLES, 9)
+    weights = np.full(N_SAMPLES, 1 / N_SAMPLES)
+    for _ in range(40):
+        moving.reorder_if_worthwhile()
+        weights[often] *= rng.uniform(0.5, 2, len(often))
+        now = round_of(weights / weights.sum())
+        lines, exact = moving.on_lines(LINES, mine.arranged(now)), exact_lines(bins, now)
+        assert (lines.lowest <= exact).all()
+        assert (exact <= lines.highest).all()
+    assert sorted(mine.order[: len(often)]) == often.tolist()
+    assert np.array_equal(mine.rows, bins[:, mine.order])
+
+
 def test_a_part_of_the_samples_leaves_what_is_kept(rng, bins):
     """A tree's node has its own weights; the next round's are near the whole round's."""
-    measured = Histograms(bins)
+    measured = Histograms(Bins(bins))
     now = round_of(rng.random(N_SAMPLES))
     measured.on_lines(LINES, now)
     kept, histograms = measured._kept, measured._histograms.copy()
@@ -130,7 +150,7 @@ def test_a_part_of_the_samples_leaves_what_is_kept(rng, bins):
 
 
 def test_a_class_without_weight(rng, bins):
-    measured = Histograms(bins)
+    measured = Histograms(Bins(bins))
     for positive in (rng.random(N_SAMPLES), np.zeros(N_SAMPLES), rng.random(N_SAMPLES)):
         now = a_round(positive, rng.random(N_SAMPLES))
         lines, exact = measured.on_lines(LINES, now), exact_lines(bins, now)
@@ -144,13 +164,13 @@ def test_threads_and_blocks_do_not_matter(rng, bins, monkeypatch):
     for per_task, at_once, n_threads in ((4096, 128, 1), (9, 4, 2), (5, 2, 3)):
         monkeypatch.setattr(module, "FEATURES_PER_TASK", per_task)
         monkeypatch.setattr(module, "FEATURES_AT_ONCE", at_once)
-        measured = Histograms(bins, n_threads)
+        measured = Histograms(Bins(bins), n_threads)
         results.append([measured.on_lines(LINES, round_of(some)).lowest.tobytes() for some in weights])
     assert results[0] == results[1] == results[2]
 
 
 def test_tolerance_follows_what_bounds_leave_open(bins):
-    measured = Histograms(bins)
+    measured = Histograms(Bins(bins))
     measured.balance(len(bins))
     assert measured._tolerance < module.FIRST_TOLERANCE
     for _ in range(40):

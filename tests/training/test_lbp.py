@@ -42,7 +42,7 @@ def make_search(rng, window, n_positives, n_negatives, step=1, n_threads=1):
 def losses_of(search, now, booster):
     """Return every feature's least loss over its subsets, and the chosen features' ones, constants aside."""
     splits, every = search.samples.splits, range(len(search.samples.bins))
-    points = [splits.points(search.samples.bins[feature], now) for feature in every]
+    points = [splits.points(search.samples.bins.rows[feature], now) for feature in every]
     return np.array([booster.loss(*errors, now).min() for errors in points])
 
 

@@ -60,7 +60,7 @@ def test_nothing_is_mined_where_nothing_is_missing(photos, cascade):
     found = search(photos).find(cascade, 30, carried, 0.25)
     assert found.windows.tobytes() == carried.tobytes()
     assert (found.mined.n_searched, found.pass_rate) == (0, 0.25)
-    none = search(photos).find_held_out(cascade, 30, carried[:0], 0.25)  # there are no photos held out
+    none = search(photos).find(cascade, 30, carried[:0], 0.25, held_out=True)  # there are no such photos
     assert (len(none), none.pass_rate) == (0, 0.25)
 
 
@@ -142,6 +142,7 @@ def test_only_what_is_trained_on_may_be_the_hardest(photos, cascade, monkeypatch
     monkeypatch.setattr(negatives, "mine_negatives", spy)
     settings = TrainingSettings(hardest_negatives=hardest)
     finder = NegativesSearch(photos, photos.subset([0, 1]), settings, 1, lambda _: None)
-    for find in (finder.find, finder.find_held_out):
-        assert len(find(cascade, 10, np.empty((0, 6, 6), np.uint8), 0.5)) == 10
+    for held_out in (False, True):
+        found = finder.find(cascade, 10, np.empty((0, 6, 6), np.uint8), 0.5, held_out=held_out)
+        assert len(found) == 10
     assert seen == [hardest, False]

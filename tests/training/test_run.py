@@ -109,7 +109,7 @@ def test_a_run_that_lost_a_photo_goes_on_when_it_is_back(pictures, monkeypatch, 
 
 def test_two_runs_in_one_folder_are_refused(pictures):
     def second(event):
-        with pytest.raises(SettingsError, match="another training run is writing into this folder"):
+        with pytest.raises(SettingsError, match="another run is writing into this folder"):
             brief(pictures, "out", overwrite=True)
         del event
 

@@ -17,7 +17,7 @@ PROJECT = Path(vjcascade.__file__).parents[1]
 
 def test_a_second_run_is_refused(tmp_path):
     with only_run_in(tmp_path / "run"):
-        with pytest.raises(SettingsError, match="another training run is writing into this folder") as caught:
+        with pytest.raises(SettingsError, match="another run is writing into this folder") as caught:
             only_run_in(tmp_path / "run").__enter__()
         assert str(tmp_path / "run") in str(caught.value)
         with only_run_in(tmp_path / "other"):
@@ -50,7 +50,7 @@ def test_a_killed_run_keeps_nobody_out(tmp_path):
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={"PYTHONPATH": str(PROJECT)}
     ) as run:
         assert run.stdout.readline() == b"in\n"
-        with pytest.raises(SettingsError, match="another training run"):
+        with pytest.raises(SettingsError, match="another run"):
             only_run_in(tmp_path).__enter__()
         run.kill()
     assert len(list(tmp_path.iterdir())) == 1  # the file is left, but not locked

@@ -96,7 +96,7 @@ def test_the_features_with_the_least_binned_errors_are_looked_at(rng):
     search = make_search(rng, enumerate_features(WINDOW)[::47], 20, 20)
     now = random_round(rng, search)
     binned = np.array(
-        [naive.least_binned_error(row, search.labels, now.weights) for row in search.samples.bins]
+        [naive.least_binned_error(row, search.labels, now.weights) for row in search.samples.bins.rows]
     )
     stumps = search.candidates(now, ADABOOST)[:-2]
     assert {s.feature for s in stumps} == set(np.argsort(binned, kind="stable")[:N_EXACT])
@@ -212,7 +212,7 @@ def test_concave_losses_equal_brute_force_over_all_features(rng, monkeypatch, na
     state = BoostingState.start(search.labels)
     for _ in range(8):
         now = booster.begin_round(state)
-        losses = binned_losses(search.samples.bins, now, booster)
+        losses = binned_losses(search.samples.bins.rows, now, booster)
         features = search._least_losses(now, booster)
         if name in {"real", "cost-sensitive-real"}:
             drop = booster.loss(np.zeros(1), np.array([now.negative_mass]), now)[0] - losses.min()
@@ -257,6 +257,19 @@ def test_every_round_equals_a_full_scan(name, monkeypatch):
         add_a_round(state, search, booster)
 
 
+@pytest.mark.parametrize("name", ["adaboost", "adaboostdb", "gentle", "real"])
+def test_the_order_of_columns_changes_nothing(name, monkeypatch):
+    """Where the bins of a sample lie, its weight must be looked for, whatever a booster's search needs it for."""
+    monkeypatch.setattr(histograms, "MIN_SAMPLES_TO_KEEP", 1)
+    booster, plain, moved = make_booster(name, Costs(2, 1), 10), a_stage(), a_stage()
+    moved.samples.bins.reorder(np.random.default_rng(1).permutation(len(moved.labels)), n_threads=1)
+    state = BoostingState.start(plain.labels)
+    for _ in range(5):
+        now = booster.begin_round(state)
+        assert moved.candidates(now, booster) == plain.candidates(now, booster)
+        add_a_round(state, plain, booster)
+
+
 def test_few_features_are_measured_exactly(monkeypatch):
     """Bounds hold off nearly all features, though most weights are left as they were in earlier rounds."""
     monkeypatch.setattr(histograms, "MIN_SAMPLES_TO_KEEP", 1)
@@ -268,7 +281,7 @@ def test_few_features_are_measured_exactly(monkeypatch):
     state = BoostingState.start(search.labels)
     for _ in range(20):
         add_a_round(state, search, booster)
-    n_features, n_samples = search.samples.bins.shape
+    n_features, n_samples = search.samples.bins.rows.shape
     assert sum(measured) < 20 * n_features / 5
     assert np.mean(changed) < n_samples / 2
 

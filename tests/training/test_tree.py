@@ -10,6 +10,7 @@ import pytest
 from vjcascade.boosters import BoostingState, Costs, booster_names, make_booster
 from vjcascade.features import enumerate_features
 from vjcascade.features.integrals import WindowIntegrals
+from vjcascade.training.bins import Bins
 from vjcascade.training.boosting import boost
 from vjcascade.training.samples import HaarSamples
 from vjcascade.training.search import StumpSearch
@@ -26,10 +27,11 @@ class Columns:
     def __init__(self, columns, labels):
         order = np.argsort(-np.asarray(labels), kind="stable")
         self.labels = np.asarray(labels, np.int8)[order]
-        self.bins = np.asarray(columns, np.uint8)[:, order]
+        self._columns = np.asarray(columns, np.uint8)[:, order]
+        self.bins = Bins(self._columns.copy())
 
     def values(self, features):
-        return self.bins[features].astype(np.float64)
+        return self._columns[features].astype(np.float64)
 
 
 def exclusive_or(n=40):

@@ -105,7 +105,7 @@ class Round:
     positive_part, negative_part : ndarray of shape (n,), dtype float64
         Weights that the class-wise errors are sums of.
     state : BoostingState
-        The run so far.
+        The run so far, in the samples' own order, also where the weights were `taken` in another.
     positive_mass, negative_mass : float
         Sums of the two parts: the largest class-wise errors possible.
     is_part : bool
@@ -169,6 +169,12 @@ class Round:
         masses_p: Floats = np.bincount(groups, self.positive_part, n_groups).astype(np.float64)
         masses_n: Floats = np.bincount(groups, self.negative_part, n_groups).astype(np.float64)
         return masses_p, masses_n
+
+    def taken(self, samples: NDArray[np.intp]) -> Round:
+        """Return the round with its weights in another order of the samples; the state stays as it is."""
+        return replace(
+            self, positive_part=self.positive_part[samples], negative_part=self.negative_part[samples]
+        )
 
     def within(self, mask: NDArray[np.bool_]) -> Round:
         """Return the round as a node of a tree sees it: samples outside `mask` weigh nothing."""

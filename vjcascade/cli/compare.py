@@ -52,7 +52,7 @@ REPORT_NAME, RESULTS_NAME, SUMMARY_NAME, JSON_NAME = (
     "results.json",
 )
 
-FULL_REPORT_NAME, FULL_CSV_NAME = "full.html", "full.csv"
+FULL_REPORT_NAME, FULL_CSV_NAME, FULL_JSON_NAME = "full.html", "full.csv", "full.json"
 
 _Flag = Annotated[bool, Parameter(negative="", show_default=False)]
 _Words = Annotated[list[str] | None, Parameter(negative="", consume_multiple=True)]
@@ -208,7 +208,9 @@ def _design(given: Mapping[str, Any]) -> Design:
         names.get(name, name): given[name] for name in ("costs", "rules", "seeds", "rounds") if given[name]
     }
     if given["boosters"]:
-        told["boosters"] = booster_names() if given["boosters"] == [ALL] else given["boosters"]
+        told["boosters"] = [
+            name for one in given["boosters"] for name in (booster_names() if one == ALL else [one])
+        ]
     told |= {name: given[name] for name in ("hit_rate", "false_alarm_rate", "sanity", "seed")}
     if given["preset"]:
         return replace(nikolaou_design(), **told)
@@ -282,6 +284,7 @@ def _compare_full(given: Mapping[str, Any]) -> None:
     from vjcascade.parallel import checked_threads
     from vjcascade.training import TrainingSettings
     from vjcascade.training.reading import Reader, Sources
+    from vjcascade.training.run import refuse_one_for_both
 
     design, output = _design(given), given["output"]
     settings = TrainingSettings(
@@ -295,6 +298,7 @@ def _compare_full(given: Mapping[str, Any]) -> None:
         baseline=False,
         seed=given["seed"],
     )
+    refuse_one_for_both(given["positives"], [given["negatives"]])
     scenes = read_scenes(given["scenes"])
     make_output_folder(output, "--output")
     with _listener(output) as listener:
@@ -318,14 +322,15 @@ def _compare_full(given: Mapping[str, Any]) -> None:
 
 
 def _write_full(full: FullComparison, output: Path, say: Callable[[str], None]) -> None:
-    from vjcascade.comparison.full_results import full_csv
+    from vjcascade.comparison.full_results import full_csv, full_json
     from vjcascade.report.full import build_full_report, full_answer
 
     _write(output / FULL_CSV_NAME, full_csv(full))
+    _write(output / FULL_JSON_NAME, full_json(full))
     _write(output / FULL_REPORT_NAME, build_full_report(full))
     say("\n" + "\n".join(full_answer(full)))
     say(f"\nreport: {output / FULL_REPORT_NAME}; open it in a browser")
-    say(f"numbers: {output / FULL_CSV_NAME}")
+    say(f"numbers: {output / FULL_CSV_NAME} and {output / FULL_JSON_NAME}")
 
 
 def _write(path: Path, text: str) -> None:

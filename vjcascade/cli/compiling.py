@@ -9,6 +9,9 @@ from pathlib import Path
 
 from numba.core.event import Event, Listener, install_listener
 
+SECONDS_FOR_DETECTION, SECONDS_FOR_TRAINING = 20, 45
+"""What the kernels of detection take, about, and those of training and detection."""
+
 
 class CompileCounter(Listener):
     """Counts the kernels that are compiled, not those that are loaded from disk.

@@ -17,18 +17,13 @@ from vjcascade.cli.native import (
     refuse_still_pictures,
     refuse_without_dense,
 )
-from vjcascade.cli.options import CountOption, SizeOption
+from vjcascade.cli.options import CountOption, FlagOption, SizeOption
 from vjcascade.cli.reports import Format, Report
 from vjcascade.errors import SettingsError
 
 if TYPE_CHECKING:
     from vjcascade.cli.inputs import Input
     from vjcascade.cli.search import Detect
-
-SECONDS_TO_COMPILE = 20
-"""What the kernels of detection take, about."""
-
-_Flag = Annotated[bool, Parameter(negative="", show_default=False)]
 
 
 def detect(  # noqa: PLR0913  each is a user's choice
@@ -43,8 +38,8 @@ def detect(  # noqa: PLR0913  each is a user's choice
     format: Format = Format.TEXT,  # noqa: A002  the option's name
     output: Annotated[Path, Parameter(alias="-o")] | None = None,
     draw: Path | None = None,
-    show: _Flag = False,
-    dense: _Flag = False,
+    show: FlagOption = False,
+    dense: FlagOption = False,
     native: Annotated[NativeOptions | None, Parameter(name="*")] = None,
 ) -> int:
     """Find the object.
@@ -86,7 +81,7 @@ def detect(  # noqa: PLR0913  each is a user's choice
     int
         Exit code.
     """
-    from vjcascade.cli.compiling import compile_notice
+    from vjcascade.cli.compiling import SECONDS_FOR_DETECTION, compile_notice
     from vjcascade.cli.drawing import plan_drawings
     from vjcascade.cli.inputs import Input, find_inputs, refuse_addresses
     from vjcascade.cli.models import split_model
@@ -123,7 +118,7 @@ def detect(  # noqa: PLR0913  each is a user's choice
     with ExitStack() as stack:
         window = stack.enter_context(LiveWindow("vjcascade")) if show else None
         report = stack.enter_context(Report(format, output, is_native=dense))
-        stack.enter_context(compile_notice(SECONDS_TO_COMPILE))
+        stack.enter_context(compile_notice(SECONDS_FOR_DETECTION))
         return Search(detect_in, report, drawings, window).run(inputs, is_quiet=output is not None)
 
 

@@ -255,11 +255,11 @@ def record_cells(record: StageRecord) -> dict[str, str]:
     hit_mark, false_mark = (
         "*" if on == "training" else "" for on in (record.hit_rate_on, record.false_alarm_rate_on)
     )
-    held_out = record.overall_held_out_hit_rate
+    so_far_mark = "*" if record.overall_held_out_hit_rate is None else ""
     cells = {
         "stage": str(record.stage),
         "weak": str(record.n_weak),
-        "so_far_hit": f"{record.overall_hit_rate:.1%}*" if held_out is None else f"{held_out:.1%}",
+        "so_far_hit": f"{record.hit_rate_so_far:.1%}{so_far_mark}",
         "so_far_false": f"{record.overall_false_alarm_rate:.1e}",
         "searched": f"{record.windows_searched:,}",
     }

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from vjcascade.cli.inputs import Input, Shot
     from vjcascade.detection import Detector
 
-SECONDS_TO_COMPILE = 20
-"""What the kernels of detection take, about."""
-
 
 def negatives(
     model: Path,
@@ -57,7 +54,7 @@ def negatives(
         Exit code.
     """
     from vjcascade.cascade import Cascade
-    from vjcascade.cli.compiling import compile_notice
+    from vjcascade.cli.compiling import SECONDS_FOR_DETECTION, compile_notice
     from vjcascade.cli.inputs import find_inputs, refuse_addresses
     from vjcascade.cli.outputs import make_output_folder
     from vjcascade.cli.startup import start_compiler
@@ -71,7 +68,7 @@ def negatives(
     detector = Detector(Cascade.load(model), min_neighbors=min_neighbors, n_threads=threads)
     inputs = find_inputs(sources, every)
     make_output_folder(output, "--output")
-    with compile_notice(SECONDS_TO_COMPILE):
+    with compile_notice(SECONDS_FOR_DETECTION):
         return _Harvest(detector, output).run(inputs, model)
 
 

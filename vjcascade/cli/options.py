@@ -31,3 +31,6 @@ MemoryOption = Annotated[int, Parameter(converter=_memory, n_tokens=1, accepts_k
 
 CountOption = Annotated[int, Parameter(validator=Number(gte=1))]
 """A whole number, at least 1."""
+
+FlagOption = Annotated[bool, Parameter(negative="", show_default=False)]
+"""A switch that is off unless it is given; there is no word for switching it off."""

@@ -12,12 +12,9 @@ from cyclopts import Parameter, Token
 
 from vjcascade.boosters import booster_names
 from vjcascade.boosters.costs import SPELLINGS, Costs, parse_costs
-from vjcascade.cli.options import CountOption, MemoryOption, SizeOption
+from vjcascade.cli.options import CountOption, FlagOption, MemoryOption, SizeOption
 from vjcascade.cli.outputs import check_output_file
 from vjcascade.training import Preset, TrainingSettings, preset_settings
-
-SECONDS_TO_COMPILE = 45
-"""What the kernels of training and detection take, about."""
 
 _NAMES = {"max_stages": "--stages", "n_negatives": "--negatives"}
 _HELP = {  # where the command line needs other words than Python
@@ -27,7 +24,6 @@ _HELP = {  # where the command line needs other words than Python
     "--max-samples.",
     "seed": "Number that decides all random choices: same seed and data, same model.",
 }
-_Flag = Annotated[bool, Parameter(negative="", show_default=False)]
 
 
 def _costs(type_: Any, tokens: Sequence[Token]) -> Costs:
@@ -74,9 +70,9 @@ def train(  # noqa: PLR0913  each is a user's choice
     min_side: CountOption | None = None,
     continue_from: Annotated[Path | None, Parameter(name="--continue")] = None,
     more_negatives: Annotated[list[Path] | None, Parameter(negative="", consume_multiple=True)] = None,
-    resume: _Flag = False,
-    overwrite: _Flag = False,
-    strict: _Flag = False,
+    resume: FlagOption = False,
+    overwrite: FlagOption = False,
+    strict: FlagOption = False,
     events: Path | None = None,
     memory: MemoryOption | None = None,
     threads: CountOption | None = None,
@@ -119,7 +115,7 @@ def train(  # noqa: PLR0913  each is a user's choice
     changes : dict
         Changes to the preset and to what the file says.
     """
-    from vjcascade.cli.compiling import compile_notice
+    from vjcascade.cli.compiling import SECONDS_FOR_TRAINING, compile_notice
     from vjcascade.cli.training_log import TrainingLog
     from vjcascade.training import read_settings, train_from_sources
     from vjcascade.training.checkpoint import MODEL_NAME
@@ -134,7 +130,7 @@ def train(  # noqa: PLR0913  each is a user's choice
         else read_settings(settings, preset=preset, **(changes or {}))
     )
     model = output / MODEL_NAME
-    with TrainingLog() as log, log_events(events, log) as listener, compile_notice(SECONDS_TO_COMPILE):
+    with TrainingLog() as log, log_events(events, log) as listener, compile_notice(SECONDS_FOR_TRAINING):
         try:
             cascade = train_from_sources(
                 positives,

@@ -7,10 +7,9 @@ import time
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from cyclopts import Parameter
-
+from vjcascade.cli.options import FlagOption
 from vjcascade.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ BOOSTERS = ("adaboost", "adaboostdb", "real")
 """They search in different ways; every other booster searches as one of them."""
 
 
-def warmup(*, detection_only: Annotated[bool, Parameter(negative="", show_default=False)] = False) -> None:
+def warmup(*, detection_only: FlagOption = False) -> None:
     """Compile beforehand.
 
     Parameters
@@ -51,6 +50,7 @@ def warmup(*, detection_only: Annotated[bool, Parameter(negative="", show_defaul
         detect_a_little()
         if not detection_only:
             train_a_little()
+            search_a_little()
     part = "detection" if detection_only else "detection and training"
     _say(f"kernels of {part}: {counter.n_compiled} compiled, in {time.monotonic() - start:.0f} s")
     _say(f"kept in {folder}")
@@ -103,6 +103,21 @@ def train_a_little() -> None:
             )
             window = (SIDE // 2, SIDE // 2)
             train_from_sources(crops, photos, model, settings, window=window, overwrite=True)
+
+
+def search_a_little() -> None:
+    """Do what only comparisons on tables do, and what training does with thousands of windows only."""
+    import numpy as np
+
+    from vjcascade.boosters import BoostingState, Costs, make_booster
+    from vjcascade.training.bins import Bins
+    from vjcascade.training.table_search import search_of_table
+
+    Bins(np.zeros((1, 1), np.uint8)).reorder(np.zeros(1, np.intp), n_threads=1)
+    search = search_of_table(np.eye(3), n_positives=1, n_threads=1)
+    for name in BOOSTERS:
+        booster = make_booster(name, Costs())
+        search.candidates(booster.begin_round(BoostingState.start(search.labels)), booster)
 
 
 def _noise(rng: np.random.Generator, side: int) -> NDArray[np.uint8]:

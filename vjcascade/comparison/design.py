@@ -24,6 +24,9 @@ MAX_ROUNDS = 10_000
 
 MAX_SEEDS = 1000
 
+MAX_COST = 1e9
+"""Of either mistake, and its inverse the least: with costs further apart, some boosters leave the range of floats."""
+
 
 class Rule(StrEnum):
     """How the threshold on a booster's score is found.
@@ -216,6 +219,10 @@ class Design:
         for name in ("hit_rate", "false_alarm_rate"):
             if not 0 < getattr(self, name) < 1:
                 raise SettingsError(f"{name} {getattr(self, name)} is not in (0, 1)")
+        for costs in self.costs:
+            least, most = sorted((costs.positive, costs.negative))
+            if least * MAX_COST < 1 or most > MAX_COST:
+                raise SettingsError(f"costs {costs} are not both between {1 / MAX_COST:g} and {MAX_COST:g}")
         for booster in self.boosters:
             for costs in self.costs:
                 make_booster(booster, costs, self.n_rounds)
@@ -252,6 +259,11 @@ class Design:
         ----------
         trains_whole : bool
             Whether rules that need no samples get ensembles that were trained on all of them.
+
+        Returns
+        -------
+        tuple of Run
+            Each once, in the order of the entries that need them first.
         """
         needed = ((entry, trains_whole and not entry.rule.needs_samples) for entry in self.entries)
         runs = (

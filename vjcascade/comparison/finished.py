@@ -64,13 +64,10 @@ class FinishedRuns:
             If there are runs and neither `resume` nor `overwrite` is set, or if they are of another origin; every
             difference is named.
         """
+        cls.check_folder(folder, resume=resume, overwrite=overwrite)
         path = folder / RUNS_NAME
         head = json.loads(json.dumps({"v": SCHEMA_VERSION, **origin}))
         if path.exists() and not overwrite:
-            if not resume:
-                raise SettingsError(
-                    f"{folder} already holds a comparison: resume or overwrite it, or take another output folder"
-                )
             lines = _lines(path)
             _refuse_differences(path, lines[0] if lines else {}, head)
         else:
@@ -78,8 +75,42 @@ class FinishedRuns:
         write_atomic(path, b"".join(json.dumps(line).encode() + b"\n" for line in lines))
         return cls(path, {(one["block"], one["seed"], one["run"]): one["results"] for one in lines[1:]})
 
+    @staticmethod
+    def check_folder(folder: Path, *, resume: bool, overwrite: bool) -> None:
+        """Refuse a folder before the work that would end in it.
+
+        Parameters
+        ----------
+        folder : Path
+            Where the runs shall be.
+        resume, overwrite : bool
+            What to do with runs that are there: go on with them, or forget them.
+
+        Raises
+        ------
+        SettingsError
+            If what to do with the runs in it is unclear.
+        """
+        if resume and overwrite:
+            raise SettingsError("resume and overwrite contradict each other: choose one of them")
+        if (folder / RUNS_NAME).exists() and not (resume or overwrite):
+            raise SettingsError(
+                f"{folder} already holds a comparison: resume or overwrite it, or take another output folder"
+            )
+
     def add(self, block: str, seed: int, run: str, results: Results) -> None:
         """Keep the results of a run.
+
+        Parameters
+        ----------
+        block : str
+            Its name.
+        seed : int
+            Number of the split, from 0.
+        run : str
+            The run's key.
+        results : dict
+            What each entry that it serves was judged to reach.
 
         Raises
         ------
@@ -87,9 +118,14 @@ class FinishedRuns:
             If they cannot be written, as on a full disk. Those before are there.
         """
         line = json.dumps({"block": block, "seed": seed, "run": run, "results": results}).encode() + b"\n"
-        with self.path.open("ab", buffering=0) as file:
-            file.write(line)
-            os.fsync(file.fileno())
+        try:
+            with self.path.open("ab") as file:
+                file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            reason = f"{error.strerror}; the runs before are there: make room and resume"
+            raise OSError(error.errno, reason, str(self.path)) from error
         self.results[block, seed, run] = results
 
 
@@ -99,7 +135,7 @@ def _lines(path: Path) -> list[dict[str, Any]]:
     for line in path.read_bytes().splitlines():
         try:
             found.append(json.loads(line))
-        except ValueError:  # torn
+        except (ValueError, RecursionError):  # torn or damaged
             continue
     return [one for i, one in enumerate(found) if isinstance(one, dict) and (i == 0 or _is_run(one))]
 
@@ -118,7 +154,7 @@ def _refuse_differences(path: Path, before: Mapping[str, Any], now: Mapping[str,
     telling = [name for name in changed if not name.endswith("sha256")]
     differences = [f"{name}: {before.get(name)} there, {now.get(name)} now" for name in telling]
     if changed and not telling:
-        differences = ["the pictures or rows are others than those it was begun with"]
+        differences = [f"other contents: {', '.join(name.removesuffix('_sha256') for name in changed)}"]
     if changed:
         raise SettingsError(
             f"{path} cannot be resumed; {'; '.join(differences)}. Bring back what it was, or take another output folder"

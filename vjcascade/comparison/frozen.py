@@ -39,6 +39,10 @@ MIN_PHOTOS_TO_GROUP = 16
 """Of fewer photos, windows of one photo may be on both sides."""
 
 
+MIN_SAMPLES = 20
+"""Windows of each class; on fewer no reference is trained."""
+
+
 @dataclass(frozen=True)
 class StagePlan:
     """Which stages are frozen, and how large they are.
@@ -72,7 +76,7 @@ class StagePlan:
     def __post_init__(self) -> None:
         for name, least in (
             ("n_stages", 1),
-            ("n_samples", 2 * MIN_OF_CLASS),
+            ("n_samples", MIN_SAMPLES),
             ("n_features", 1),
             ("max_windows", 1),
         ):
@@ -113,6 +117,7 @@ def reference_cascade(
     plan: StagePlan,
     folder: Path,
     *,
+    overwrite: bool = False,
     n_threads: int,
     listener: Listener,
 ) -> Cascade:
@@ -128,6 +133,8 @@ def reference_cascade(
         How many stages are needed.
     folder : Path
         Where it is kept.
+    overwrite : bool
+        Begin anew.
     n_threads : int
         Threads; the cascade does not depend on it.
     listener : Listener
@@ -143,7 +150,7 @@ def reference_cascade(
         return Cascade.empty(window, plan.features)
     settings = plan.reference_settings()
     data = {"positives_sha256": positives.fingerprint, "photos_sha256": photos.fingerprint}
-    checkpoint = Checkpoint.open(folder, window, settings, data, resume=True)
+    checkpoint = Checkpoint.open(folder, window, settings, data, resume=not overwrite, overwrite=overwrite)
     if checkpoint.cascade.n_stages >= settings.max_stages:
         return checkpoint.cascade
     return train(positives, photos, settings, checkpoint, n_threads=n_threads, listener=listener)

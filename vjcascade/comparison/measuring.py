@@ -19,6 +19,7 @@ from vjcascade.boosters.state import Floats
 from vjcascade.boosters.thresholds import hit_rate_threshold
 from vjcascade.comparison.design import Design, Entry, Rule, Run
 from vjcascade.comparison.problems import Bench, Held
+from vjcascade.comparison.results import MEASURES
 from vjcascade.evaluation.costs import skew
 from vjcascade.training.boosting import boost
 
@@ -26,6 +27,9 @@ N_CALIBRATION_BINS = 10
 
 DRAWN_RULES = (Rule.NATURAL, Rule.HIT_RATE)
 """Rules whose rates are kept for every round."""
+
+MAX_KEPT = 1e300
+"""A greater number on disk is damage."""
 
 FITTED_APART = 0.2
 """A calibrated threshold is fitted, which takes longer than the round: only when there are so many more rounds."""
@@ -111,6 +115,51 @@ def judge(trained: Trained, bench: Bench, entries: list[Entry], design: Design) 
     return [{**_judged(trained, bench, entry, design), **shared} for entry in entries]
 
 
+def is_result(told: object, rule: Rule, design: Design) -> bool:
+    """Tell whether something is what `judge` may return for an entry, as files may be damaged.
+
+    Parameters
+    ----------
+    told : object
+        Plain JSON values.
+    rule : Rule
+        The entry's.
+    design : Design
+        Its rounds bound "weak".
+
+    Returns
+    -------
+    bool
+        Whether all measures are there, and within their bounds.
+    """
+    numbers = {*MEASURES, "threshold"}
+    if not isinstance(told, dict) or told.keys() - {"curve"} != numbers:
+        return False
+    if not _is_within(told["weak"], 1, design.n_rounds) and told["weak"] is not None:
+        return False
+    if not _is_within(told["threshold"], -math.inf, math.inf) and told["threshold"] is not None:
+        return False
+    others = (name for name in MEASURES if name != "weak")
+    if not all(_is_within(told[name], *MEASURES[name].bounds) for name in others):
+        return False
+    return _is_curve(told["curve"], design) if "curve" in told else rule not in DRAWN_RULES
+
+
+def _is_curve(told: object, design: Design) -> bool:
+    if not isinstance(told, dict) or told.keys() != {"hit_rate", "false_alarm_rate"}:
+        return False
+    rates = list(told.values())
+    if not all(isinstance(rate, list) and 1 <= len(rate) <= design.n_rounds for rate in rates):
+        return False
+    return len(rates[0]) == len(rates[1]) and all(_is_within(one, 0, 1) for rate in rates for one in rate)
+
+
+def _is_within(value: object, low: float, high: float) -> bool:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return low <= value <= high and abs(value) <= MAX_KEPT
+
+
 def _judged(trained: Trained, bench: Bench, entry: Entry, design: Design) -> dict[str, Any]:
     positive = bench.test.labels > 0
     looked_at = rounds_looked_at(len(trained.test), entry.rule)
@@ -149,6 +198,11 @@ def weak_to_reach(hits: Floats, false_alarms: Floats, rule: Rule, design: Design
         false-alarm rate is asked of the test samples. With the others both are.
     design : Design
         Targets.
+
+    Returns
+    -------
+    int or None
+        The least number after which they hold; None if they never do.
 
     Examples
     --------

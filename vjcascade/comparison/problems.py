@@ -66,7 +66,15 @@ class Held:
 
 @dataclass(frozen=True, eq=False)
 class Bench:
-    """All that a boosting run needs: samples to train on, made ready to search, and two sets to measure on."""
+    """All that a boosting run needs.
+
+    Attributes
+    ----------
+    search : Search
+        Of the samples to train on.
+    tune, test : Held
+        To set thresholds on, and to measure on.
+    """
 
     search: Search
     tune: Held
@@ -92,7 +100,24 @@ class Problem(Protocol):
         """Split the samples; same seed, same parts."""
 
     def bench(self, parts: Parts, trained: Indices, n_threads: int, shuffle_seed: int | None = None) -> Bench:
-        """Make ready to boost on some samples, with their labels shuffled if a seed for that is given."""
+        """Make ready to boost on some samples, with their labels shuffled if a seed for that is given.
+
+        Parameters
+        ----------
+        parts : Parts
+            Of `split`: what to tune and to test on.
+        trained : ndarray of shape (n_trained,), dtype intp
+            Samples to train on.
+        n_threads : int
+            Threads; results do not depend on it.
+        shuffle_seed : int or None
+            For labels without meaning; see `in_order`.
+
+        Returns
+        -------
+        Bench
+            Serves one run after the other.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +136,8 @@ class WindowProblem:
         Windows of a group are copies, or of one part of the photos: they stay together. Groups have one class.
     labels : ndarray of shape (n,), dtype int8
         +1 or -1.
+    trains_whole : bool
+        As `Problem` says.
     """
 
     name: str
@@ -125,7 +152,24 @@ class WindowProblem:
         return split_parts(self.labels, self.groups, (TRAIN_SHARE, TUNE_SHARE), seed)
 
     def bench(self, parts: Parts, trained: Indices, n_threads: int, shuffle_seed: int | None = None) -> Bench:
-        """Compute the features of the windows that are trained on."""
+        """Compute the features of the windows that are trained on.
+
+        Parameters
+        ----------
+        parts : Parts
+            Of `split`: what to tune and to test on.
+        trained : ndarray of shape (n_trained,), dtype intp
+            Samples to train on.
+        n_threads : int
+            Threads; results do not depend on it.
+        shuffle_seed : int or None
+            For labels without meaning; see `in_order`.
+
+        Returns
+        -------
+        Bench
+            Over all features of the pool.
+        """
         order, n_positives = in_order(self.labels, trained, shuffle_seed)
         samples = samples_of(self.pool, self.integrals.take(order), n_positives, checked_threads(n_threads))
         return Bench(StumpSearch(samples, n_threads), self._held(parts.tune), self._held(parts.test))
@@ -149,6 +193,8 @@ class TableProblem:
         +1 or -1.
     groups : ndarray of shape (n,), dtype intp
         Equal rows are a group: they stay together.
+    trains_whole : bool
+        As `Problem` says.
     """
 
     name: str
@@ -162,7 +208,24 @@ class TableProblem:
         return split_parts(self.labels, self.groups, (TABLE_TRAIN_SHARE, TABLE_TUNE_SHARE), seed)
 
     def bench(self, parts: Parts, trained: Indices, n_threads: int, shuffle_seed: int | None = None) -> Bench:
-        """Make the columns of the rows that are trained on ready to search."""
+        """Make the columns of the rows that are trained on ready to search.
+
+        Parameters
+        ----------
+        parts : Parts
+            Of `split`: what to tune and to test on.
+        trained : ndarray of shape (n_trained,), dtype intp
+            Samples to train on.
+        n_threads : int
+            Threads; results do not depend on it.
+        shuffle_seed : int or None
+            For labels without meaning; see `in_order`.
+
+        Returns
+        -------
+        Bench
+            Over all columns.
+        """
         order, n_positives = in_order(self.labels, trained, shuffle_seed)
         search = search_of_table(self.table[order], n_positives, n_threads)
         return Bench(search, self._held(parts.tune), self._held(parts.test))
@@ -203,7 +266,7 @@ def split_parts(
     >>> labels = np.repeat(np.array([1, -1], np.int8), 8)
     >>> parts = split_parts(labels, np.arange(16), (0.5, 0.25), seed=0)
     >>> [part.tolist() for part in (parts.train, parts.tune, parts.test)]
-    [[2, 3, 6, 7, 9, 10, 11, 13], [0, 4, 14, 15], [1, 5, 8, 12]]
+    [[2, 5, 6, 7, 11, 12, 13, 14], [0, 4, 9, 10], [1, 3, 8, 15]]
     """
     rng = np.random.default_rng(seed)
     wanted = np.array([*shares, 1 - sum(shares)])
@@ -242,6 +305,13 @@ def in_order(labels: NDArray[np.int8], trained: Indices, shuffle_seed: int | Non
         Samples to train on.
     shuffle_seed : int or None
         If given, any samples are taken for positives, as many as there are.
+
+    Returns
+    -------
+    order : ndarray of shape (n_trained,), dtype intp
+        The samples.
+    n_positives : int
+        How many of them, from the first, are to be taken for positives.
 
     Examples
     --------

@@ -75,6 +75,7 @@ def compare_tables(  # noqa: PLR0913  the door to all of it: each is a user's ch
         If results cannot be kept. What was finished before is.
     """
     n_threads, folder = checked_threads(n_threads), Path(output)
+    FinishedRuns.check_folder(folder, resume=resume, overwrite=overwrite)
     problems = [read_table(path, target, positive, ignored) for path in tables]
     _refuse_same_names(problems)
     for path, problem in zip(tables, problems, strict=True):

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from vjcascade.comparison.design import Design, Run
 from vjcascade.comparison.finished import FinishedRuns, Results
-from vjcascade.comparison.measuring import boost_run, judge
+from vjcascade.comparison.measuring import boost_run, is_result, judge
 from vjcascade.comparison.problems import Bench, Parts, Problem, TableProblem
+from vjcascade.comparison.processes import processes
 from vjcascade.comparison.results import Block, Comparison
 from vjcascade.training.events import Listener, Progress, ignore
 
@@ -51,7 +48,7 @@ def compare(  # noqa: PLR0913  what, how, where, and who hears of it
     told : mapping
         What the report shall tell of data and versions.
     n_threads : int
-        Threads that search a stage's features, or processes, each with a split of a table; no result but the seconds
+        Threads that search a stage's features, or processes, each with a run on a table; no result but the seconds
         depends on it.
     listener : Listener
         Gets the progress.
@@ -92,86 +89,71 @@ def _finish(
 ) -> Iterator[tuple[int, str]]:
     """Do all runs of a problem that are missing; yield seed and name of each run as it is there."""
     runs = design.runs(trains_whole=problem.trains_whole)
-    missing = [
-        [run for run in runs if not _is_there(problem, design, finished, seed, run)]
-        for seed in range(design.n_seeds)
-    ]
-    with _trials(problem, design, missing, n_threads) as trials:
-        for seed, results in enumerate(trials):
-            yield from ((seed, run.name) for run in runs if run not in missing[seed])
-            for run, result in results:
-                finished.add(problem.name, seed, run.key, result)
+    missing = []
+    for seed in range(design.n_seeds):
+        for run in runs:
+            if _is_there(problem, design, finished, seed, run):
                 yield seed, run.name
+            else:
+                missing.append((seed, run))
+    with _done(missing, problem, design, n_threads) as results:
+        for (seed, run), result in zip(missing, results, strict=True):
+            finished.add(problem.name, seed, run.key, result)
+            yield seed, run.name
 
 
 @contextmanager
-def _trials(
-    problem: Problem, design: Design, missing: Sequence[Sequence[Run]], n_threads: int
-) -> Iterator[Iterator[Iterable[tuple[Run, Results]]]]:
-    """Yield an iterator over the seeds: the missing runs of each, with their results.
+def _done(
+    tasks: Sequence[tuple[int, Run]], problem: Problem, design: Design, n_threads: int
+) -> Iterator[Iterator[Results]]:
+    """Yield an iterator over the results of runs, each of a seed.
 
-    Searching a table's few columns is hardly worth a second thread: there, each seed is a process's.
+    Searching a table's few columns is hardly worth a second thread: there, each run is a process's.
     """
-    tasks = [(seed, runs) for seed, runs in enumerate(missing)]
-    n_processes = min(n_threads, sum(map(bool, missing))) if isinstance(problem, TableProblem) else 1
+    n_processes = min(n_threads, len(tasks)) if isinstance(problem, TableProblem) else 1
     if n_processes <= 1:
-        yield (_boosted(problem, design, n_threads, task) for task in tasks)
+        yield map(_Boosting(problem, design, n_threads), tasks)
         return
-    context = multiprocessing.get_context("spawn")  # a fork would have locks of threads that it does not have
-    with ProcessPoolExecutor(n_processes, context, initializer=_leave_interrupts_alone) as pool:
-        try:
-            yield pool.map(partial(_boosted_here, problem, design), tasks)
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    with processes(n_processes, _Boosting(problem, design, 1)) as mapped:
+        yield mapped(tasks)
 
 
-def _leave_interrupts_alone() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that waits for this one ends it
+class _Boosting:
+    """Boosts and judges; a split, and what is trained on, is kept for the next run that shares it."""
 
+    def __init__(self, problem: Problem, design: Design, n_threads: int) -> None:
+        self._problem, self._design, self._n_threads = problem, design, n_threads
+        self._parts: tuple[int, Parts] | None = None
+        self._ready: tuple[tuple[int, bool, bool], Bench] | None = None
 
-def _boosted_here(
-    problem: Problem, design: Design, task: tuple[int, Sequence[Run]]
-) -> list[tuple[Run, Results]]:
-    return list(_boosted(problem, design, 1, task))
+    def __call__(self, task: tuple[int, Run]) -> Results:
+        """Return the results of a seed's run."""
+        seed, run = task
+        bench = self._bench(seed, run)
+        entries = list(self._design.entries_of(run, trains_whole=self._problem.trains_whole))
+        judged = judge(boost_run(bench, run, self._design.n_rounds), bench, entries, self._design)
+        return {entry.name: result for entry, result in zip(entries, judged, strict=True)}
 
-
-def _boosted(
-    problem: Problem, design: Design, n_threads: int, task: tuple[int, Sequence[Run]]
-) -> Iterator[tuple[Run, Results]]:
-    """Yield runs of a seed with their results."""
-    seed, runs = task
-    trial = _Trial(problem, design, seed, n_threads)
-    for run in runs:
-        bench = trial.bench(run)
-        entries = list(design.entries_of(run, trains_whole=problem.trains_whole))
-        judged = judge(boost_run(bench, run, design.n_rounds), bench, entries, design)
-        yield run, {entry.name: result for entry, result in zip(entries, judged, strict=True)}
-
-
-class _Trial:
-    """A problem split by one seed; what is trained on is made ready once for all runs that share it."""
-
-    def __init__(self, problem: Problem, design: Design, seed: int, n_threads: int) -> None:
-        self._problem, self._design, self._seed, self._n_threads = problem, design, seed, n_threads
-        self._parts: Parts | None = None
-        self._ready: tuple[tuple[bool, bool], Bench] | None = None
-
-    def bench(self, run: Run) -> Bench:
+    def _bench(self, seed: int, run: Run) -> Bench:
         """Return what a run needs; only the last one made is kept, for they are large."""
-        key = run.whole, run.contender.shuffled
-        if self._parts is None:
-            self._parts = self._problem.split(_split_seed(self._design, self._seed))
+        key = seed, run.whole, run.contender.shuffled
+        if self._parts is None or self._parts[0] != seed:
+            self._parts = seed, self._problem.split(_split_seed(self._design, seed))
         if self._ready is None or self._ready[0] != key:
             self._ready = None
-            trained = self._parts.trained_whole if run.whole else self._parts.train
-            shuffle_seed = self._design.seed + self._seed if run.contender.shuffled else None
-            self._ready = key, self._problem.bench(self._parts, trained, self._n_threads, shuffle_seed)
+            parts = self._parts[1]
+            trained = parts.trained_whole if run.whole else parts.train
+            shuffle_seed = self._design.seed + seed if run.contender.shuffled else None
+            self._ready = key, self._problem.bench(parts, trained, self._n_threads, shuffle_seed)
         return self._ready[1]
 
 
 def _is_there(problem: Problem, design: Design, finished: FinishedRuns, seed: int, run: Run) -> bool:
     there = finished.results.get((problem.name, seed, run.key), {})
-    return all(entry.name in there for entry in design.entries_of(run, trains_whole=problem.trains_whole))
+    return all(
+        is_result(there.get(entry.name), entry.rule, design)
+        for entry in design.entries_of(run, trains_whole=problem.trains_whole)
+    )
 
 
 def _cells(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict
 from os import PathLike
@@ -20,8 +21,10 @@ from vjcascade.parallel import checked_threads
 from vjcascade.training.event_log import versions
 from vjcascade.training.events import Event, Listener, Note, Progress, ignore
 from vjcascade.training.reading import Reader, Sources
+from vjcascade.training.run import refuse_one_for_both
 from vjcascade.training.run_lock import only_run_in
 from vjcascade.types import Size
+from vjcascade.words import counted
 
 REFERENCE_FOLDER = "reference"
 """Where the cascade is kept that decides what reaches a stage."""
@@ -82,8 +85,10 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
     OSError
         If something cannot be saved. What was finished before is.
     """
-    n_threads = checked_threads(n_threads)
-    folder, model = Path(output), None if reference is None else Cascade.load(reference)
+    n_threads, folder = checked_threads(n_threads), Path(output)
+    refuse_one_for_both(positives, [negatives])
+    FinishedRuns.check_folder(folder, resume=resume, overwrite=overwrite)
+    model = None if reference is None else Cascade.load(reference)
     window = checked_window(window) if window is not None else None if model is None else model.window
     _refuse_misfits(plan, model, window)
     with only_run_in(folder):
@@ -96,7 +101,7 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
             **sources.fingerprints(),
             **_plain(plan),
             "window": str(crops.window),
-            "reference": _named(reference),
+            **_named(reference),
         }
         finished = FinishedRuns.open(folder, origin_of(design, data), resume=resume, overwrite=overwrite)
         if model is None:
@@ -105,6 +110,7 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
                 photos,
                 plan,
                 folder / REFERENCE_FOLDER,
+                overwrite=overwrite,
                 n_threads=n_threads,
                 listener=_quietly(listener),
             )
@@ -133,8 +139,8 @@ def _refuse_misfits(plan: StagePlan, model: Cascade | None, window: Size | None)
         raise SettingsError(f"window {window} is not that of the reference, {model.window}: leave it out")
     if plan.n_stages > model.n_stages + 1:
         raise SettingsError(
-            f"n_stages {plan.n_stages} is more than the reference leads to: with its {model.n_stages} stages, "
-            f"at most {model.n_stages + 1}"
+            f"n_stages {plan.n_stages} is more than the reference leads to: with its "
+            f"{counted(model.n_stages, 'stage')}, at most {model.n_stages + 1}"
         )
 
 
@@ -144,8 +150,11 @@ def _plain(plan: StagePlan) -> dict[str, Any]:
     return {name: value if isinstance(value, int | None) else str(value) for name, value in values.items()}
 
 
-def _named(reference: str | PathLike[str] | None) -> str | None:
-    return None if reference is None else Path(reference).name
+def _named(reference: str | PathLike[str] | None) -> dict[str, str | None]:
+    if reference is None:
+        return {"reference": None}
+    path = Path(reference)
+    return {"reference": path.name, "reference_sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
 
 
 def _quietly(listener: Listener) -> Listener:

@@ -12,6 +12,7 @@ from vjcascade.boosters import Costs
 from vjcascade.boosters.calibration import split_halves
 from vjcascade.boosters.example_costs import split_example_costs
 from vjcascade.boosters.state import Floats
+from vjcascade.training.samples import labels_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,7 @@ class TrainingRows:
         joined = np.concatenate(sums)
         return cls(
             np.concatenate(tables),
-            np.where(np.arange(len(joined)) < n_positives, 1, -1).astype(np.int8),
+            labels_of(n_positives, len(joined)),
             joined,
         )
 

@@ -7,16 +7,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.features.integrals import WindowIntegrals
+from vjcascade.features.integrals import SAMPLES_PER_BLOCK, WindowIntegrals
 from vjcascade.kernels.haar import bin_edges, bin_values
 from vjcascade.parallel import blocks, run_all
 from vjcascade.scratch import let_go, scratch_array
 
 N_EDGE_SAMPLES = 256
 """Samples, evenly spaced, that stand for all when bins are laid out."""
-
-SAMPLES_PER_BLOCK = 256
-"""Samples whose corners are worked on together; 625 corners of them stay in a second-level cache."""
 
 FEATURES_PER_TASK = 2048
 

@@ -8,13 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.features.cells import cell_offsets
-from vjcascade.features.integrals import WindowIntegrals
+from vjcascade.features.integrals import SAMPLES_PER_BLOCK, WindowIntegrals
 from vjcascade.kernels.lbp import feature_codes
 from vjcascade.parallel import blocks, run_all
 from vjcascade.scratch import let_go, scratch_array
-
-SAMPLES_PER_BLOCK = 256
-"""Samples whose corners are worked on together; 625 corners of them stay in a second-level cache."""
 
 FEATURES_PER_TASK = 1024
 

@@ -30,9 +30,10 @@ def add_changes(
         histograms[:] = 0
     elif shift > 0:
         _shorten(histograms.reshape(histograms.size), shift)
+    near = np.empty((4, N_BINS), np.int64)
     n_features = len(bins)
     for first in range(0, n_features - n_features % 4, 4):
-        _add_to_four(bins[first : first + 4], samples, changes, histograms[first : first + 4])
+        _add_to_four(bins[first : first + 4], samples, changes, histograms[first : first + 4], near)
     for feature in range(n_features - n_features % 4, n_features):
         row, sums = bins[feature], histograms[feature]
         for k in range(len(samples)):
@@ -55,16 +56,22 @@ def _add_to_four(
     samples: NDArray[np.uint32],  # IN (n,)
     changes: NDArray[np.int64],  # IN (n,)
     histograms: NDArray[np.int64],  # IN and OUT (4, N_BINS)
+    near: NDArray[np.int64],  # (4, N_BINS) to work in
 ) -> None:
-    """Add changes to four features in one pass: four chains of additions hide each other's latency."""
+    """Add changes to four features in one pass: four chains of additions hide each other's latency.
+
+    Memory gives whole histograms much faster than items of them in random order, so these are copied.
+    """
+    near[:] = histograms
     row0, row1, row2, row3 = rows[0], rows[1], rows[2], rows[3]
-    sums0, sums1, sums2, sums3 = histograms[0], histograms[1], histograms[2], histograms[3]
+    sums0, sums1, sums2, sums3 = near[0], near[1], near[2], near[3]
     for k in range(len(samples)):
         sample, change = samples[k], changes[k]
         sums0[row0[sample]] += change
         sums1[row1[sample]] += change
         sums2[row2[sample]] += change
         sums3[row3[sample]] += change
+    histograms[:] = near
 
 
 @kernel

@@ -1,1 +1,1 @@
-"""The report on a training run: one HTML file without scripts, drawn from the model and what the run left beside it."""
+"""Reports on training runs and on comparisons: one HTML file each, without scripts, drawn from what they left."""

@@ -6,9 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from vjcascade import __version__
-from vjcascade.report.charts import PART_NAMES, cost_chart, parts_of, rounds_chart, survival_chart, time_chart
+from vjcascade.report.charts import (
+    OTHER,
+    PART_NAMES,
+    cost_chart,
+    parts_of,
+    rounds_chart,
+    survival_chart,
+    time_chart,
+)
 from vjcascade.report.command import command_of
-from vjcascade.report.cost import expected_costs
+from vjcascade.report.cost import StageCost, expected_costs
 from vjcascade.report.features import feature_drawing, first_features, mean_symbol
 from vjcascade.report.pictures import contact_sheet, is_broad, n_shown, png_address, stretched
 from vjcascade.report.run import Run, open_run
@@ -67,7 +75,7 @@ def page_values(run: Run) -> dict[str, Any]:
         "title": f"{run.path.parent.absolute().name}/{run.path.name}",
         "answer": answer(run, costs),
         "advice": advice(run),
-        "figures": _figures(run),
+        "figures": _figures(run, costs),
         "records": [run.records[stage] for stage in sorted(run.records)[:MAX_CHARTED]],
         "histories": run.history.stages,
         "costs": costs,
@@ -91,14 +99,13 @@ def page_values(run: Run) -> dict[str, Any]:
     }
 
 
-def _figures(run: Run) -> list[tuple[str, str]]:
+def _figures(run: Run, costs: list[StageCost]) -> list[tuple[str, str]]:
     """Return the few numbers that matter most, each with its name."""
-    last, costs = run.last, expected_costs(run)
+    last = run.last
     figures = []
     if last is not None:
-        held_out = last.overall_held_out_hit_rate
-        hits = last.overall_hit_rate if held_out is None else held_out
-        figures.append((f"{hits:.1%}", "hit rate, in training" if held_out is None else "hit rate, held out"))
+        where = "in training" if last.overall_held_out_hit_rate is None else "held out"
+        figures.append((f"{last.hit_rate_so_far:.1%}", f"hit rate, {where}"))
         figures.append((f"1 in {1 / last.overall_false_alarm_rate:,.0f}", "windows is a false alarm"))
     if costs:
         figures.append((f"{costs[-1].so_far:.1f}", "features a window"))
@@ -135,5 +142,5 @@ def _times(run: Run, n_drawn: int) -> dict[str, Any]:
     }
     if not stages:
         return {}
-    totals = {name: sum(parts.get(name, 0.0) for parts in stages.values()) for name in [*PART_NAMES, "other"]}
+    totals = {name: sum(parts.get(name, 0.0) for parts in stages.values()) for name in [*PART_NAMES, OTHER]}
     return {"chart": time_chart(stages), "totals": {name: total for name, total in totals.items() if total}}

@@ -14,6 +14,7 @@ from vjcascade.training.events import StageRecord
 from vjcascade.training.history import EVENTS_NAME, History, StageHistory, read_history
 from vjcascade.training.records import read_records
 from vjcascade.training.settings import TrainingSettings
+from vjcascade.words import shortened
 
 MAX_TEXT = 300
 """Longer values of settings are cut."""
@@ -39,7 +40,8 @@ class Run:
     settings : TrainingSettings or None
         None if the model does not record them, or not as this version does.
     told : mapping
-        Settings and data as the model records them, as text by name, in two groups: "settings" and "data".
+        Settings and data as the model records them, as text by name, in groups: "settings", "data", and
+        "continued" of a model that continues another.
     """
 
     path: Path
@@ -110,10 +112,7 @@ def _told(metadata: Mapping[str, Any]) -> dict[str, dict[str, str]]:
         values = metadata.get(group)
         if isinstance(values, Mapping):
             pairs = list(values.items())[:MAX_VALUES]
-            told[group] = {_short(name): _short(value) for name, value in pairs}
+            told[group] = {
+                shortened(str(name), MAX_TEXT): shortened(str(value), MAX_TEXT) for name, value in pairs
+            }
     return told
-
-
-def _short(value: object) -> str:
-    text = str(value)
-    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"

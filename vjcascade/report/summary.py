@@ -13,7 +13,7 @@ from vjcascade.training.events import StageRecord
 from vjcascade.training.mining import count_windows
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.types import FeatureType, Size
-from vjcascade.words import counted, duration
+from vjcascade.words import counted, duration, memory_size
 
 VGA = Size(640, 480)
 
@@ -118,7 +118,7 @@ def _how_costly(run: Run, costs: list[StageCost]) -> Iterator[str]:
         known = len(run.history.stages)
         whose = "Training" if known == run.cascade.n_stages else f"Training of {counted(known, 'stage')}"
         peak = max((stage.memory or 0 for stage in run.history.stages.values()), default=0)
-        memory = f" and {peak / 2**30:.1f} GiB of memory" if peak else ""
+        memory = f" and {memory_size(peak)} of memory" if peak else ""
         yield f"{whose} took {duration(seconds)}{memory}."
 
 
@@ -136,8 +136,7 @@ def _findings(run: Run, last: StageRecord, settings: TrainingSettings) -> Iterat
         )
     elif misses_target:
         yield f"For fewer false alarms, allow more stages (`--stages {n_stages + 5}`) and go on with `--resume`."
-    hits = last.overall_hit_rate if last.overall_held_out_hit_rate is None else last.overall_held_out_hit_rate
-    if hits < MIN_HIT_RATE:
+    if last.hit_rate_so_far < MIN_HIT_RATE:
         raised = 1 - (1 - settings.hit_rate) / 2
         yield f"For fewer missed objects, raise the hit rate of each stage (`--hit-rate {raised:.4g}`) or add crops."
     if last.overall_held_out_hit_rate is None:

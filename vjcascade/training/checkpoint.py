@@ -16,6 +16,7 @@ from typing import Any
 
 from vjcascade.cascade import Cascade
 from vjcascade.errors import SettingsError
+from vjcascade.files import nearest_folder
 from vjcascade.training.base import Base
 from vjcascade.training.carried import Carried
 from vjcascade.training.events import StageRecord
@@ -149,7 +150,7 @@ class Checkpoint:
         if resume and overwrite:
             raise SettingsError("resume and overwrite contradict each other: choose one of them")
         try:
-            nearest = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+            nearest = nearest_folder(folder)
         except OSError as error:
             raise SettingsError(f"{folder} cannot be the output folder: {error.strerror}") from None
         if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):

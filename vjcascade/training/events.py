@@ -85,6 +85,12 @@ class StageRecord:
     overall_held_out_hit_rate: float | None
     ended_by: str
 
+    @property
+    def hit_rate_so_far(self) -> float:
+        """Hit rate of the cascade so far: of the held-out positives, or of those trained on if none are held out."""
+        held_out = self.overall_held_out_hit_rate
+        return self.overall_hit_rate if held_out is None else held_out
+
     def as_dict(self) -> dict[str, Any]:
         """Return the record as plain JSON values."""
         return asdict(self)

@@ -17,15 +17,19 @@ from vjcascade.kernels import histogram
 from vjcascade.kernels.haar import N_BINS
 from vjcascade.parallel import blocks, run_all
 from vjcascade.scratch import let_go, scratch_array
+from vjcascade.training.bins import Bins
 from vjcascade.training.splits import THRESHOLDS, Splits
 
 FEATURES_PER_TASK = 1024
 
-FEATURES_AT_ONCE = 128
+FEATURES_AT_ONCE = 256
 """Their histograms stay in a second-level cache between being brought up to date and being read."""
 
 START_BITS, MAX_BITS = 28, 30
 """The weights of a class sum to so many bits of units at first, and at most."""
+
+FEW_CHANGES = 0.1
+"""Share of the samples; where fewer change, to add up all anew would not be less work."""
 
 MAX_SHIFT = 16
 """Where more bits would have to go, histograms are made anew."""
@@ -44,6 +48,15 @@ TIGHTENED_BY = 4.0
 
 SHARE_LEFT_OPEN = 0.002, 0.008
 """Where bounds leave fewer features open, more weight may be out of date, and where they leave more, less."""
+
+LINE = 64
+"""Bytes that a processor reads at once."""
+
+FORGOTTEN = 0.9
+"""What a use of a sample counts a round later."""
+
+SPREAD_TO_REORDER = 12
+"""Bytes of a row read in vain, as a multiple of the row, after which its columns are put in another order."""
 
 LIGHT_CLASS = 1e-9
 """A class that weighs less than this share of all is taken to weigh so much."""
@@ -80,8 +93,8 @@ class Histograms:
 
     Parameters
     ----------
-    bins : ndarray of shape (n_features, n_samples), dtype uint8
-        Each feature's values, sorted into bins.
+    bins : Bins
+        Each feature's values, sorted into bins. Their columns are put in another order where that pays.
     n_threads : int
         Threads; results do not depend on it.
     splits : Splits
@@ -93,7 +106,7 @@ class Histograms:
 
     def __init__(
         self,
-        bins: NDArray[np.uint8],
+        bins: Bins,
         n_threads: int = 1,
         splits: Splits = THRESHOLDS,
         folder: Path | None = None,
@@ -105,6 +118,8 @@ class Histograms:
         self._kept: _Weights | None = None
         self._histograms: NDArray[np.int64] | None = None
         self._tolerance = FIRST_TOLERANCE
+        self._uses = np.zeros(bins.n_samples)
+        self._n_spread = 0
 
     def on_lines(self, lines: Floats, now: Round) -> Measured:
         """Return each feature's least ``a * errors_p + b * errors_n``.
@@ -171,6 +186,27 @@ class Histograms:
         self._tolerance = max(self._tolerance / TIGHTENED_BY, TOLERANCES[0])
         return was_loose
 
+    def reorder_if_worthwhile(self) -> None:
+        """Move the samples that change most often to the front, once what is read for lack of that has cost as much.
+
+        Late in boosting, the weights that change are those of few samples; where these lie together, so much less of
+        the bins is read. Rounds that were looked at before must be arranged anew.
+        """
+        if self._n_spread < SPREAD_TO_REORDER * self._bins.n_samples:
+            return
+        columns = np.argsort(-self._uses, kind="stable")
+        self._bins.reorder(columns, self._n_threads)
+        if self._kept is not None:
+            self._kept = replace(self._kept, held=self._kept.held[:, columns])
+        self._uses, self._n_spread = self._uses[columns], 0
+
+    def _take_note(self, columns: NDArray[np.uint32]) -> None:
+        """Count what was read, and how much of it only because it lay beside what was wanted."""
+        self._uses *= FORGOTTEN
+        self._uses[columns] += 1
+        n_lines = len(np.unique(columns // LINE))
+        self._n_spread += n_lines * LINE - len(columns)
+
     def _pass(self, now: Round, measure: Measure) -> _Weights:
         """Bring the histograms up to date and measure all features; return the weights that they stand for."""
         parts = np.stack([now.positive_part, now.negative_part])
@@ -185,15 +221,16 @@ class Histograms:
             for some in blocks(task.stop - task.start, FEATURES_AT_ONCE):
                 part = slice(task.start + some.start, task.start + some.stop)
                 own = spare[: some.stop - some.start] if histograms is None else histograms[part]
-                histogram.add_changes(self._bins[part], *changes, own)
+                histogram.add_changes(self._bins.rows[part], *changes, own)
                 measure(own, weights.unit, part)
-            let_go(self._bins[task])
+            let_go(self._bins.rows[task])
             if histograms is not None:
                 let_go(histograms[task])
 
         run_all(work, blocks(len(self._bins), FEATURES_PER_TASK), self._n_threads)
         if keep:
             self._kept = weights
+            self._take_note(changes[0])
         return weights
 
 
@@ -285,11 +322,12 @@ _Changes = tuple[NDArray[np.uint32], NDArray[np.int64], int]
 
 def _brought_up_to_date(kept: _Weights | None, parts: Floats, tolerance: float) -> tuple[_Weights, _Changes]:
     """Return weights near a round's, and the changes that make them of the kept ones, or of nothing."""
-    base, shift = _Weights.none(parts), histogram.CLEAR
-    samples = base.out_of_date(parts, tolerance)
+    choices = []
     if kept is not None and (rescaled := kept.rescaled(parts, tolerance)) is not None:
-        fewer = rescaled[0].out_of_date(parts, tolerance)
-        if len(fewer) < len(samples):
-            (base, shift), samples = rescaled, fewer
+        choices.append((rescaled, rescaled[0].out_of_date(parts, tolerance)))
+    if not choices or len(choices[0][1]) > FEW_CHANGES * parts.shape[1]:
+        nothing = _Weights.none(parts)
+        choices.append(((nothing, histogram.CLEAR), nothing.out_of_date(parts, tolerance)))
+    (base, shift), samples = min(choices, key=lambda choice: len(choice[1]))
     weights, changes = base.changed(parts, samples)
     return weights, (samples.astype(np.uint32), changes, shift)

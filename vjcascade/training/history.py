@@ -30,6 +30,9 @@ EVENTS_NAME = "events.jsonl"
 PICTURES_NAME = "history"
 """The folder of pictures."""
 
+MEAN_NAME = "mean-positive.png"
+"""Among the pictures, the mean of the positives."""
+
 MAX_LINE = 1_000_000
 """Longer lines, in bytes, are not read."""
 
@@ -81,7 +84,7 @@ class HistoryWriter:
         try:
             self._pictures.mkdir(parents=True, exist_ok=True)
             if self._mean is not None:
-                write_image(self._pictures / "mean-positive.png", self._mean)
+                write_image(self._pictures / MEAN_NAME, self._mean)
                 self._mean = None
             if event.false_alarms is not None and len(event.false_alarms):
                 strip = np.concatenate(list(event.false_alarms), axis=1)
@@ -176,7 +179,7 @@ def read_history(folder: Path, window: Size, records: Sequence[StageRecord]) -> 
         with suppress(OSError), events.open("rb") as file:
             _read_events(file, history, {record.stage: record.as_dict() for record in records})
     pictures = folder / PICTURES_NAME
-    history.mean_positive = _read_picture(pictures / "mean-positive.png", window)
+    history.mean_positive = _read_picture(pictures / MEAN_NAME, window)
     for number, stage in history.stages.items():
         strip = _read_picture(_false_alarms_path(pictures, number), window, most=N_FALSE_ALARMS_SHOWN)
         if strip is not None:

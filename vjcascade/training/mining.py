@@ -172,13 +172,12 @@ def mine_negatives(  # noqa: PLR0913  (the last two are for few callers)
         outlook.sweep_end = min(round(end * search.n_windows), max_windows)
         for found in search.sweep(rng, (begin, end), max_windows, work.n_threads):
             collection.add(found)
-            outlook.tell(collection, search.n_searched, search.n_accepted / max(search.n_searched, 1))
+            outlook.tell(collection, search.n_searched, search.pass_rate)
             if collection.is_complete:
                 break
         collection.settle(rng)
         pass_rate = max(collection.n_found, 1) / max(search.n_searched, 1)
-    mined_rate = search.n_accepted / max(search.n_searched, 1)
-    outlook.tell(collection, search.n_searched, mined_rate, ended=True)
+    outlook.tell(collection, search.n_searched, search.pass_rate, ended=True)
     exhausted = search.n_searched == search.n_windows
     return Mined(collection.windows, search.n_searched, search.n_accepted, exhausted)
 
@@ -210,6 +209,10 @@ class _Search:
         self.n_windows = sum(deck.n_windows for deck in self._decks)
         self.n_searched = self.n_accepted = 0
         self.is_bounded = False
+
+    @property
+    def pass_rate(self) -> float:
+        return self.n_accepted / max(self.n_searched, 1)
 
     def sweep(
         self,

@@ -73,9 +73,15 @@ class NegativesSearch:
         self._listener = listener
 
     def find(
-        self, cascade: Cascade, n_wanted: int, carried: NDArray[np.uint8], pass_rate: float
+        self,
+        cascade: Cascade,
+        n_wanted: int,
+        carried: NDArray[np.uint8],
+        pass_rate: float,
+        *,
+        held_out: bool = False,
     ) -> Negatives:
-        """Find negatives to train the next stage on.
+        """Find the next stage's negatives, to train on or to measure on.
 
         Parameters
         ----------
@@ -87,36 +93,32 @@ class NegativesSearch:
             Windows that are there already, and that the cascade passes.
         pass_rate : float
             Share of windows that should pass the cascade, in (0, 1].
+        held_out : bool
+            Whether they are to measure on: they come from the photos that are held out, and are never the hardest.
 
         Returns
         -------
         Negatives
-            Fewer than wanted if the photos have no more.
+            Fewer than wanted if the photos have no more; those carried over only where there are no such photos.
         """
-        return self._find("negatives", self._photos, cascade, n_wanted, carried, pass_rate)
-
-    def find_held_out(
-        self, cascade: Cascade, n_wanted: int, carried: NDArray[np.uint8], pass_rate: float
-    ) -> Negatives:
-        """Find negatives to measure the next stage on, in the photos that are held out.
-
-        Parameters
-        ----------
-        cascade : Cascade
-            Stages so far.
-        n_wanted : int
-            Windows, those that are carried over included.
-        carried : ndarray of shape (n, h, w), dtype uint8
-            Windows that are there already, and that the cascade passes.
-        pass_rate : float
-            Share of windows that should pass the cascade, in (0, 1].
-
-        Returns
-        -------
-        Negatives
-            None without such photos.
-        """
-        return self._find("held-out negatives", self._held_out_photos, cascade, n_wanted, carried, pass_rate)
+        n_missing = n_wanted - len(carried)
+        photos = self._held_out_photos if held_out else self._photos
+        if n_missing <= 0 or len(photos) == 0:
+            return Negatives(carried, Mined(carried[:0], 0, 0, exhausted=False), pass_rate)
+        number, kind = cascade.n_stages + 1, "held-out negatives" if held_out else "negatives"
+        mined = mine_negatives(
+            photos,
+            cascade,
+            n_missing,
+            expected_pass_rate=pass_rate,
+            max_windows=self._settings.max_windows,
+            seed=[self._settings.seed, number, not held_out],
+            work=Work(f"stage {number}: mining {kind}", self._n_threads, self._listener),
+            known=carried,
+            hardest=self._settings.hardest_negatives and not held_out,  # measured is what is usual
+        )
+        measured = max(mined.n_accepted, 1) / mined.n_searched if mined.n_searched else pass_rate
+        return Negatives(np.concatenate([carried, mined.windows]), mined, measured)
 
     def forecast(self, cascade: Cascade, n_wanted: int, n_carried: int, pass_rate: float) -> str:
         """Say how many windows have to be searched for the stage's negatives, and whether there are so many.
@@ -145,33 +147,6 @@ class NegativesSearch:
             f"{needed:,.0f} windows; up to {possible:,} can be searched"
         )
         return text if needed <= possible else f"{text}: fewer will be found"
-
-    def _find(
-        self,
-        kind: str,
-        photos: Backgrounds,
-        cascade: Cascade,
-        n_wanted: int,
-        carried: NDArray[np.uint8],
-        pass_rate: float,
-    ) -> Negatives:
-        n_missing = n_wanted - len(carried)
-        if n_missing <= 0 or len(photos) == 0:
-            return Negatives(carried, Mined(carried[:0], 0, 0, exhausted=False), pass_rate)
-        number = cascade.n_stages + 1
-        mined = mine_negatives(
-            photos,
-            cascade,
-            n_missing,
-            expected_pass_rate=pass_rate,
-            max_windows=self._settings.max_windows,
-            seed=[self._settings.seed, number, photos is self._photos],
-            work=Work(f"stage {number}: mining {kind}", self._n_threads, self._listener),
-            known=carried,
-            hardest=self._settings.hardest_negatives and photos is self._photos,  # measured is what is usual
-        )
-        measured = max(mined.n_accepted, 1) / mined.n_searched if mined.n_searched else pass_rate
-        return Negatives(np.concatenate([carried, mined.windows]), mined, measured)
 
 
 def expected_pass_rate(records: Sequence[StageRecord], n_stages: int) -> float:

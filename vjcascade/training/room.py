@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vjcascade.errors import SettingsError
+from vjcascade.files import nearest_folder
 from vjcascade.kernels.haar import N_BINS
 from vjcascade.types import Size
 from vjcascade.words import memory_size
@@ -134,7 +135,7 @@ class Needs:
 
 def _with_space(folder: Path, n_bytes: int) -> Path:
     """Return the nearest folder that is there, if its disk has so much room."""
-    nearest = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    nearest = nearest_folder(folder)
     free = shutil.disk_usage(nearest).free
     if free < n_bytes:
         raise SettingsError(

@@ -100,7 +100,7 @@ def train_from_sources(  # noqa: PLR0913  the door to all of training: each is a
     settings = settings or TrainingSettings()
     window = None if window is None else checked_window(window)
     n_threads, memory_limit = checked_threads(n_threads), checked_memory(memory)
-    _refuse_one_for_both(positives, [negatives, *more_negatives])
+    refuse_one_for_both(positives, [negatives, *more_negatives])
     folder = Path(output)
     Checkpoint.check_folder(folder, resume=resume, overwrite=overwrite)
     base = None if continue_from is None else Base.load(Path(continue_from), settings.features)
@@ -157,7 +157,21 @@ def _named(
     return named
 
 
-def _refuse_one_for_both(positives: str | PathLike[str], negatives: Sequence[str | PathLike[str]]) -> None:
+def refuse_one_for_both(positives: str | PathLike[str], negatives: Sequence[str | PathLike[str]]) -> None:
+    """Refuse what is given for both classes.
+
+    Parameters
+    ----------
+    positives : path
+        Crops.
+    negatives : sequence of path
+        Photos without the object.
+
+    Raises
+    ------
+    SourceError
+        If the first is among the others.
+    """
     if any(Path(positives).resolve() == Path(one).resolve() for one in negatives):
         raise SourceError(
             f"{positives} is given for positives and negatives: photos must not show the object"

@@ -80,7 +80,7 @@ def _open_locked(path: Path) -> BinaryIO:
         except BlockingIOError:
             file.close()
             raise SettingsError(
-                f"{path.parent}: another training run is writing into this folder; wait until it has ended, or take "
+                f"{path.parent}: another run is writing into this folder; wait until it has ended, or take "
                 "another output folder"
             ) from None
         file.close()  # the run that had locked it has ended and removed it meanwhile

@@ -14,6 +14,7 @@ from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.features.lbp import lbp_codes
 from vjcascade.kernels.haar import N_BINS
 from vjcascade.parallel import run_all
+from vjcascade.training.bins import Bins
 from vjcascade.training.splits import SUBSETS, THRESHOLDS, Splits
 from vjcascade.types import FEATURE_DTYPE, LBP_DTYPE
 
@@ -25,14 +26,14 @@ class Samples(Protocol):
     ----------
     labels : ndarray of shape (n_samples,), dtype int8
         +1 for positives, -1 for negatives.
-    bins : ndarray of shape (n_features, n_samples), dtype uint8
+    bins : Bins
         Each feature's values, sorted into bins that rise with the value; or codes, which have no order.
     splits : Splits
         How values are parted in two.
     """
 
     labels: NDArray[np.int8]
-    bins: NDArray[np.uint8]
+    bins: Bins
     splits: Splits
 
     def values(self, features: NDArray[np.intp]) -> NDArray[np.generic]:
@@ -69,8 +70,8 @@ class WindowSamples(ABC):
         self.pool = pool
         self.integrals = integrals
         self.n_positives = n_positives
-        self.labels = _labels(n_positives, len(integrals))
-        self.bins = self._bins(n_threads, folder)
+        self.labels = labels_of(n_positives, len(integrals))
+        self.bins = Bins(self._bins(n_threads, folder))
 
     @abstractmethod
     def _bins(self, n_threads: int, folder: Path | None) -> NDArray[np.uint8]:
@@ -104,7 +105,7 @@ class LbpSamples(WindowSamples):
 
     def values(self, features: NDArray[np.intp]) -> NDArray[np.uint8]:
         """Return the codes of some features, shape (n, n_windows)."""
-        return self.bins[features]
+        return lbp_codes(self.pool[features], self.integrals)
 
 
 def samples_of(
@@ -148,7 +149,14 @@ def has_tilted(features: NDArray[np.void]) -> bool:
     return features.dtype == FEATURE_DTYPE and bool(features["tilted"].any())
 
 
-def _labels(n_positives: int, n_samples: int) -> NDArray[np.int8]:
+def labels_of(n_positives: int, n_samples: int) -> NDArray[np.int8]:
+    """Return the labels of samples that begin with the positives, shape (n_samples,).
+
+    Examples
+    --------
+    >>> labels_of(1, 3)
+    array([ 1, -1, -1], dtype=int8)
+    """
     return np.where(np.arange(n_samples) < n_positives, 1, -1).astype(np.int8)
 
 
@@ -169,7 +177,7 @@ class TableSamples:
 
     Examples
     --------
-    >>> TableSamples(np.array([[0.5, 3.0], [0.5, 1.0], [0.7, 2.0]]), n_positives=1, n_threads=1).bins
+    >>> TableSamples(np.array([[0.5, 3.0], [0.5, 1.0], [0.7, 2.0]]), n_positives=1, n_threads=1).bins.rows
     array([[0, 0, 1],
            [2, 0, 1]], dtype=uint8)
     """
@@ -177,15 +185,16 @@ class TableSamples:
     splits: Splits = THRESHOLDS
 
     def __init__(self, table: NDArray[np.float64], n_positives: int, n_threads: int) -> None:
-        self.labels = _labels(n_positives, len(table))
-        self.bins = np.empty(table.shape[::-1], np.uint8)
+        self.labels = labels_of(n_positives, len(table))
+        rows = np.empty(table.shape[::-1], np.uint8)
         self._columns = np.ascontiguousarray(table.T)
 
         def fill(feature: int) -> None:
             distinct, rank = np.unique(self._columns[feature], return_inverse=True)
-            self.bins[feature] = rank * N_BINS // max(len(distinct), N_BINS)
+            rows[feature] = rank * N_BINS // max(len(distinct), N_BINS)
 
-        run_all(fill, range(len(self.bins)), n_threads)
+        run_all(fill, range(len(rows)), n_threads)
+        self.bins = Bins(rows)
 
     def values(self, features: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return the values of some features, shape (n, n_samples)."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from vjcascade.boosters import Booster, Round
 from vjcascade.boosters.sieve import Sieve
 from vjcascade.boosters.state import Floats
-from vjcascade.parallel import blocks, run_all
+from vjcascade.parallel import blocks, ordered_map, run_all
 from vjcascade.scratch import let_go
 from vjcascade.training.histograms import Histograms
 from vjcascade.training.samples import Samples
@@ -106,10 +106,15 @@ class StumpSearch:
         are best on its real values.
         """
         find = self._least_errors if booster.loss_is_linear else self._least_losses
-        features = find(now, booster)
-        let_go(self.samples.bins)
+        self._histograms.reorder_if_worthwhile()
+        features = find(self.samples.bins.arranged(now), booster)
+        let_go(self.samples.bins.rows)
         values = self.samples.values(features)
-        best = (self._splits.best(int(f), row, now, booster) for f, row in zip(features, values, strict=True))
+        best = ordered_map(
+            lambda found: self._splits.best(*found, now, booster),
+            zip(features.tolist(), values, strict=True),
+            self._n_threads,
+        )
         constant = (self._splits.constant(side, now) for side in (1, -1))
         return [*(stump for stump in best if stump is not None), *constant]
 
@@ -235,7 +240,7 @@ class StumpSearch:
         self, features: NDArray[np.intp], measure: Callable[[NDArray[np.uint8], slice], None]
     ) -> None:
         """Call a kernel for every part of some features: with their bins, and where these are."""
-        bins = self.samples.bins
+        bins = self.samples.bins.rows
         parts = blocks(len(features), MEASURED_PER_TASK)
         run_all(lambda part: measure(bins[features[part]], part), parts, self._n_threads)
 
@@ -243,7 +248,7 @@ class StumpSearch:
         self, features: NDArray[np.intp], now: Round, booster: Booster
     ) -> tuple[Floats, Floats, Floats]:
         """Return each feature's least loss over its bins, and the class-wise errors there."""
-        points = [self._splits.points(self.samples.bins[feature], now) for feature in features]
+        points = [self._splits.points(self.samples.bins.rows[feature], now) for feature in features]
         counts = np.array([errors.shape[1] for errors in points])
         errors_p, errors_n = np.concatenate(points, axis=1)
         losses = booster.loss(errors_p, errors_n, now)

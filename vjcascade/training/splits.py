@@ -191,7 +191,7 @@ class Thresholds(Splits):
         """Return the feature's best stump over all cuts between its real values."""
         order = np.argsort(values, kind="stable")
         ranked = values[order]
-        ends = np.flatnonzero(np.append(ranked[:-1] < ranked[1:], True))
+        ends = ends_of_equals(ranked)
         below = np.zeros((2, len(ends)))
         for row, part in zip(below, (now.positive_part, now.negative_part), strict=True):
             row[:] = np.cumsum(part[order])[ends]
@@ -321,6 +321,17 @@ def _hull(below: Floats) -> tuple[NDArray[np.int64], Floats]:
     cuts, errors = np.empty(n_points, np.int64), np.empty((2, n_points))
     n = stump.hull_of_cuts(below, cuts, errors)
     return cuts[:n], np.maximum(errors[:, :n], 0.0)
+
+
+def ends_of_equals(ranked: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the places of the last of equal ones among rising values.
+
+    Examples
+    --------
+    >>> ends_of_equals(np.array([1, 1, 4]))
+    array([1, 2])
+    """
+    return np.flatnonzero(np.append(ranked[:-1] < ranked[1:], True))
 
 
 def between(low: np.floating, high: np.floating) -> np.floating:

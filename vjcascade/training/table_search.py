@@ -10,9 +10,9 @@ from vjcascade.boosters.base import TIE_TOLERANCE
 from vjcascade.boosters.hull import near_lower_hull
 from vjcascade.boosters.state import Floats
 from vjcascade.kernels.cuts import hulls_of_columns, least_of_columns
-from vjcascade.training.samples import TableSamples
+from vjcascade.training.samples import TableSamples, labels_of
 from vjcascade.training.search import Search, StumpSearch
-from vjcascade.training.splits import THRESHOLDS, Stump, between
+from vjcascade.training.splits import THRESHOLDS, Stump, between, ends_of_equals
 
 MOST_CELLS = 2**22
 """With more numbers in a table, bounds and threads are worth their preparation."""
@@ -72,14 +72,13 @@ class TableSearch:
 
     def __init__(self, table: Floats, n_positives: int) -> None:
         n_samples, n_features = table.shape
-        self.labels = np.where(np.arange(n_samples) < n_positives, 1, -1).astype(np.int8)
+        self.labels = labels_of(n_positives, n_samples)
         self._columns = np.ascontiguousarray(table.T)
         self._order = np.argsort(self._columns, axis=1, kind="stable").astype(np.uint32)
         self._ends = np.zeros((n_features, n_samples), np.uint32)
         self._counts = np.empty(n_features, np.int64)
         for feature, order in enumerate(self._order):
-            ranked = self._columns[feature, order]
-            ends = np.flatnonzero(np.append(ranked[:-1] < ranked[1:], True))
+            ends = ends_of_equals(self._columns[feature, order])
             self._counts[feature] = len(ends)
             self._ends[feature, : len(ends)] = ends
         n_points = 2 * int(self._counts.sum())

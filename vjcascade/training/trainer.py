@@ -196,7 +196,9 @@ class _Run:
             MiningDone(cascade.n_stages + 1, len(negatives), negatives.mined.n_searched, negatives.pass_rate)
         )
         with clock.part("mining"):
-            held_out = self._search.find_held_out(cascade, len(negatives) // 2, carried.held_out, pass_rate)
+            held_out = self._search.find(
+                cascade, len(negatives) // 2, carried.held_out, pass_rate, held_out=True
+            )
         return StageWindows(positives, negatives.windows, held_out_positives, held_out.windows), negatives
 
     def _survivors(self, cascade: Cascade, windows: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -1,0 +1,62 @@
+"""Processes that work for this one: nothing is left of them, whatever ends it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from vjcascade.comparison.processes import processes
+from vjcascade.errors import SettingsError
+
+PROGRAM = """
+import os, sys, time
+from vjcascade.comparison.processes import processes
+
+if __name__ == "__main__":
+    with processes(2, time.sleep) as mapped:
+        results = mapped([0, 0, 60, 60])
+        next(results), next(results)
+        print("begun", flush=True)
+        list(results)
+"""
+
+
+def exit_if_one(number):
+    if number == 1:
+        os._exit(1)
+    return number
+
+
+def test_a_process_that_is_gone_is_told():
+    with (
+        pytest.raises(SettingsError, match="one of 2 processes was ended from outside"),
+        processes(2, exit_if_one) as mapped,
+    ):
+        list(mapped([0, 1, 2]))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals to groups of processes are POSIX")
+@pytest.mark.parametrize("kind", ["SIGINT", "SIGKILL"])
+def test_none_is_left_behind(tmp_path, kind):
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    program = subprocess.Popen(
+        [sys.executable, path],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert program.stdout.readline() == "begun\n"
+    number = getattr(signal, kind)
+    if kind == "SIGINT":  # from the keyboard: all of them get it
+        os.killpg(program.pid, number)
+    else:
+        program.send_signal(number)
+    errors = program.communicate(timeout=20)[1]  # the pipes are open as long as any of them lives
+    assert program.returncode == -number
+    assert "SpawnProcess" not in errors
