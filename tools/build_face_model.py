@@ -154,7 +154,7 @@ def record(folder: Path) -> str:
     seconds, memory = sum(one.seconds or 0 for one in stages), max(one.memory or 0 for one in stages)
     return f"""
 ## What a cascade of Viola and Jones's size takes
-Not this model, but a measure of the trainer, on two processors of a shared machine: {run.history.counts["positives"]:,} faces, {settings.n_negatives:,} negatives a stage, all
+Not this model, but a measure of the trainer, on two processors of a shared machine: {run.history.counts["positives"]:,} faces, {settings.negatives_for(run.history.counts["positives"]):,} negatives a stage, all
 {count_features(run.cascade.window, settings.mode):,} features of mode {settings.mode}, hit rate {settings.hit_rate} and false-alarm rate {settings.false_alarm_rate} a stage, until {settings.target_false_alarm_rate:g} in all or
 {settings.max_stages} stages. It took {duration(seconds)} and {memory / 2**30:.1f} GiB: {run.cascade.n_stages} stages of {run.cascade.n_trees} stumps, estimated false-alarm rate
 {last.overall_false_alarm_rate:.1e} a window, {last.overall_held_out_hit_rate:.1%} of the held-out faces found. {f"From stage {min(fewer)} on, the photos held fewer negatives than asked for." if fewer else ""}

@@ -100,7 +100,7 @@ def test_an_interrupt_tells_how_to_go_on(run, table, tmp_path, monkeypatch):
 
 def test_whole_cascades_are_compared(run, easy, tmp_path):
     listed = easy / "scenes.txt"
-    listed.write_text("pos/000.png 1 0 0 24 24\nneg/000.png 0\n")
+    listed.write_text("pos/000.png 1 0 0 24 24\npos/001.png 0\n")
     words = (
         "compare",
         easy / "pos",
@@ -141,6 +141,8 @@ def test_every_booster_and_one_again():
         (["pos", "neg", "--scenes", "list"], "--full and --scenes go together"),
         (["pos", "neg", "--full", "--scenes", "s", "--sanity"], "--sanity does not go with --full"),
         (["--table", "a.csv", "--target", "y", "--stages", "3"], "--stages does not go with --table"),
+        (["--table", "a.csv", "--target", "y", "--samples", "9"], "--samples does not go with --table"),
+        (["--table", "a.csv", "--target", "y", "--mode", "all"], "--mode does not go with --table"),
         (["pos", "neg", "--boosters", "adabost"], "no booster named 'adabost'; did you mean 'adaboost'?"),
         (["pos", "neg", "--costs", "0"], "cost ratio 0.0 is not a finite number above zero"),
         (["pos", "neg", "--costs", "1e300"], "costs 1e+300:1 are not both between 1e-09 and 1e+09"),

@@ -7,16 +7,16 @@ import io
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import builders
 import numpy as np
 import pytest
 from easy_pictures import contents, easy_positive, save, soft_noise
-from hypothesis import given, settings as hypothesis_settings, strategies as st
 
 from vjcascade.boosters import Costs
 from vjcascade.cascade import Cascade
-from vjcascade.comparison import full as module, full_results
+from vjcascade.comparison import full as module
 from vjcascade.comparison.design import Contender
 from vjcascade.comparison.full import FOUND_NAME, STATE_NAME, compare_full
 from vjcascade.comparison.full_results import (
@@ -27,8 +27,8 @@ from vjcascade.comparison.full_results import (
     full_json,
     hit_rates,
 )
-from vjcascade.comparison.outcomes import FullEntry, Outcome, full_entries
-from vjcascade.comparison.scenes import Found, read_scenes, search_scenes
+from vjcascade.comparison.outcomes import FullEntry, full_entries
+from vjcascade.comparison.scenes import read_scenes, search_scenes
 from vjcascade.detection.detector import Detector
 from vjcascade.detection.scanner import Scanner
 from vjcascade.errors import SettingsError, SourceError
@@ -280,6 +280,17 @@ def test_what_is_trained_on_is_not_tested_on(data, tmp_path):
     for source in (sources.positives.report.source, f"{sources.photos.report.source}/."):
         with pytest.raises(SourceError, match="is given to train on and to test on"):
             compare_full(sources, replace(scenes, source=source), tmp_path, TWO, BRIEF)
+    photo = sources.photos.photos[3].path
+    mixed = replace(scenes, scenes=(*scenes.scenes, replace(scenes.scenes[1], path=photo)))
+    with pytest.raises(SourceError, match=r"003.png is among the photos .* 1 of 9 scenes are: test on other"):
+        compare_full(sources, mixed, tmp_path, TWO, BRIEF)
+
+
+def test_the_output_does_not_lie_in_a_source(data, tmp_path):
+    for source in (data[0].positives.report.source, data[0].photos.report.source):
+        with pytest.raises(SettingsError, match=r"the output folder .* lies in .*; take another"):
+            compare_full(*data, Path(source) / "out", TWO, BRIEF)
+        assert not (Path(source) / "out").exists()
 
 
 def test_an_unknown_booster_is_told_near_names():
@@ -292,43 +303,6 @@ def test_boosters_that_ignore_costs_train_once():
         [Contender("adaboost"), Contender("adac2"), Contender("adaboost", shuffled=True)], [1, "10:1"]
     )
     assert [entry.slug for entry in entries] == ["adaboost", "adac2-costs-1-1", "adac2-costs-10-1"]
-
-
-@pytest.mark.parametrize(
-    ("lines", "sentence"),
-    [
-        (["a.png 0"], "has no box"),
-        (
-            ["a.png 1 2 2 9 9", "b.png 1 2 2 9 9"],
-            r"(?s)1 line .* cannot be used.*info.dat:2: b.png: not found",
-        ),
-        (["a.png 1 2 2 9"], "info.dat:1: a.png: the count 1 needs four numbers"),
-        (["a.png 1 2 2 0 9"], "box 2 2 0 9 is empty or lies outside the picture of 30x20 pixels"),
-        (["a.png 1 30 2 4 9"], "box 30 2 4 9 is empty or lies outside"),
-        (["a.png 1 2 2 9 9", "./a.png 0"], "info.dat:2: ./a.png is named twice"),
-        (["c.png 1 2 2 9 9"], "info.dat:1: c.png: "),
-    ],
-)
-def test_a_list_of_scenes_must_be_right_throughout(tmp_path, lines, sentence):
-    write_image(tmp_path / "a.png", np.zeros((20, 30), np.uint8))
-    (tmp_path / "c.png").write_bytes(b"no picture")
-    (tmp_path / "info.dat").write_text("\n".join(lines))
-    with pytest.raises(SourceError, match=sentence):
-        read_scenes(tmp_path / "info.dat")
-
-
-def test_a_folder_or_nothing_is_no_list_of_scenes(tmp_path):
-    (tmp_path / "info.dat").write_text("")
-    with pytest.raises(SourceError, match="is a folder, which tells no boxes"):
-        read_scenes(tmp_path)
-    with pytest.raises(SourceError, match=r"does not exist; did you mean info\.dat\?"):
-        read_scenes(tmp_path / "infos.dat")
-
-
-def test_boxes_are_cut_to_the_picture(tmp_path):
-    write_image(tmp_path / "a.png", np.zeros((20, 30), np.uint8))
-    (tmp_path / "info.dat").write_text("a.png 2 -1 2 9 30 25 0 9 9")
-    assert read_scenes(tmp_path / "info.dat").scenes[0].boxes.tolist() == [[0, 2, 8, 18], [25, 0, 5, 9]]
 
 
 def test_scenes_are_searched_as_the_detector_searches(data, rng):
@@ -358,75 +332,6 @@ def test_features_of_all_windows_are_counted(data, rng):
         total += sum(n * cost for n, cost in zip(counts.tolist(), (2, 5, 9, 9), strict=True))
         n_windows += n_looked_at
     assert search_scenes(cascade, scenes, 1).features == pytest.approx(total / n_windows)
-
-
-def random_found(rng, n, n_scenes):
-    """Return detections with many equal scores, each scene with as many objects as hits or more."""
-    scores = np.sort(rng.integers(1, 6, n).astype(float))[::-1]
-    found = Found(rng.integers(0, n_scenes, n), scores, rng.random(n) < 0.5, 1.0)
-    return found, np.bincount(found.scenes[found.hits], minlength=n_scenes) + rng.integers(0, 2, n_scenes)
-
-
-@given(st.integers(0, 2**32 - 1))
-@hypothesis_settings(max_examples=40, deadline=None)
-def test_a_scene_that_counts_twice_is_as_two(seed):
-    rng = np.random.default_rng(seed)
-    n_scenes = int(rng.integers(1, 5))
-    found, n_objects = random_found(rng, int(rng.integers(0, 12)), n_scenes)
-    weight = rng.integers(0, 3, n_scenes)
-    limits = np.array([0.0, 1.0, 2.5, 100.0])
-    (rates,) = hit_rates(found, n_objects, weight[np.newaxis], limits)
-    repeated = [k for k, times in enumerate(weight) for _ in range(times)]
-    total = sum(n_objects[k] for k in repeated)
-    for rate, limit in zip(rates, limits, strict=True):
-        best = 0
-        for bar in set(found.scores.tolist()):
-            kept = [found.hits[(found.scenes == k) & (found.scores >= bar)] for k in repeated]
-            if sum(int((~hits).sum()) for hits in kept) <= limit:
-                best = max(best, sum(int(hits.sum()) for hits in kept))
-        assert (math.isnan(rate) and total == 0) or rate == pytest.approx(best / total)
-
-
-def simulated(rng, n_scenes):
-    """Return a comparison of two cascades on scenes of an object each; the second finds four in five of the first."""
-    outcomes = {}
-    seen = rng.random(n_scenes) < 0.8
-    for entry, hit in enumerate((seen, seen & (rng.random(n_scenes) < 0.8))):
-        scenes = np.arange(n_scenes)[hit]
-        scores = np.sort(rng.random(len(scenes)))[::-1]
-        found = Found(scenes, scores, np.ones(len(scenes), np.bool_), 1.0)
-        outcomes[entry, 0] = Outcome(found, "")
-    return FullComparison(TWO, (0,), np.ones(n_scenes, np.int64), outcomes)
-
-
-def test_intervals_hold_the_true_rates_and_their_difference(rng, monkeypatch):
-    monkeypatch.setattr(full_results, "N_RESAMPLES", 150)
-    covered = np.zeros(2)
-    for _ in range(70):
-        row = simulated(rng, 80).rows[1]
-        covered += [
-            row.main.low <= 0.64 <= row.main.high,
-            row.main_difference.low <= -0.16 <= row.main_difference.high,
-        ]
-    assert 60 <= covered[0] <= 69
-    assert 60 <= covered[1] <= 69
-
-
-def test_seeds_that_differ_widen_the_intervals(rng):
-    n_scenes = 50
-    found = [Found(np.arange(n), np.arange(n, 0.0, -1), np.ones(n, np.bool_), 1.0) for n in (40, 40, 20)]
-    alike, apart = (
-        FullComparison(
-            TWO[:1],
-            (0, 1),
-            np.ones(n_scenes, np.int64),
-            {(0, k): Outcome(one, "") for k, one in enumerate(pair)},
-        )
-        for pair in (found[:2], found[1:])
-    )
-    widths = [full.rows[0].main.high - full.rows[0].main.low for full in (alike, apart)]
-    assert widths[1] > 1.5 * widths[0]
-    assert apart.rows[0].main.mean == pytest.approx(0.6)
 
 
 def test_without_the_baseline_there_is_no_difference(finished):

@@ -8,6 +8,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from vjcascade.boosters import Costs
+from vjcascade.boosters.calibration import PlattScaling
+from vjcascade.boosters.decision import DecisionRule, decision_threshold
 from vjcascade.comparison.design import Contender, Design, Entry, Rule, Run
 from vjcascade.comparison.measuring import (
     Trained,
@@ -70,6 +72,31 @@ def test_measures_are_those_of_the_decisions(rng, rule, ratio):
         assert threshold == 0
     if rule is Rule.HIT_RATE:
         assert np.mean(tune[-1][:4] >= threshold) >= 0.75
+
+
+@pytest.mark.parametrize("rule", [Rule.THEORY, Rule.ADAMEC, Rule.MINIMUM_COST, Rule.CALIBRATED])
+def test_thresholds_are_the_rule_s_for_the_costs_of_the_entry(rng, rule):
+    tune, test = (np.repeat(LABELS, 5) * 0.5 + rng.normal(size=(3, 40)) for _ in range(2))
+    labels, costs = np.repeat(LABELS, 5), Costs(4, 1)
+    trained = Trained(tune, test, np.array([1.0, 0.5, 0.2]), 0.1)
+    entry = Entry(Contender("adaboost"), costs, rule)
+    (told,) = judge(trained, bench_of(labels, labels), [entry], Design(boosters=("adaboost",)))
+    expected, other = (
+        decision_threshold(DecisionRule(rule), costs=one, total_alpha=1.7, scores=tune[-1], labels=labels)
+        for one in (costs, Costs())
+    )
+    assert told["threshold"] == pytest.approx(expected)
+    assert expected < other  # or this shows less than it says
+
+
+def test_platt_s_sigmoid_is_fitted_on_the_samples_to_tune_on(rng):
+    labels = np.repeat(LABELS, 5)
+    tune, test = (labels * scale + rng.normal(size=(1, 40)) for scale in (0.2, 2.0))
+    trained = Trained(tune, test, np.ones(1), 0.1)
+    entry = Entry(Contender("adaboost"), Costs(), Rule.NATURAL)
+    (told,) = judge(trained, bench_of(labels, labels), [entry], Design(boosters=("adaboost",)))
+    fitted = PlattScaling.fit(tune[-1], labels).probability(test[-1])
+    assert told["calibration_error_platt"] == calibration_error(fitted, labels > 0)
 
 
 def test_swapped_asymmetry_is_seen(rng):

@@ -6,20 +6,25 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import vjcascade
 from vjcascade.comparison.processes import processes
 from vjcascade.errors import SettingsError
 
+PROJECT = Path(vjcascade.__file__).parents[1]
+
 PROGRAM = """
-import os, sys, time
+import time
+
 from vjcascade.comparison.processes import processes
 
 if __name__ == "__main__":
-    with processes(2, time.sleep) as mapped:
-        results = mapped([0, 0, 60, 60])
-        next(results), next(results)
+    with processes(1, time.sleep) as mapped:
+        results = mapped([0, 60])
+        next(results)
         print("begun", flush=True)
         list(results)
 """
@@ -44,19 +49,20 @@ def test_a_process_that_is_gone_is_told():
 def test_none_is_left_behind(tmp_path, kind):
     path = tmp_path / "program.py"
     path.write_text(PROGRAM)
-    program = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, path],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-    )
-    assert program.stdout.readline() == "begun\n"
-    number = getattr(signal, kind)
-    if kind == "SIGINT":  # from the keyboard: all of them get it
-        os.killpg(program.pid, number)
-    else:
-        program.send_signal(number)
-    errors = program.communicate(timeout=20)[1]  # the pipes are open as long as any of them lives
+        env={**os.environ, "PYTHONPATH": str(PROJECT)},
+    ) as program:
+        assert program.stdout.readline() == "begun\n"
+        number = getattr(signal, kind)
+        if kind == "SIGINT":  # from the keyboard: all of them get it
+            os.killpg(program.pid, number)
+        else:
+            program.send_signal(number)
+        errors = program.communicate(timeout=20)[1]  # the pipes are open as long as any of them lives
     assert program.returncode == -number
-    assert "SpawnProcess" not in errors
+    assert "Process" not in errors

@@ -35,11 +35,11 @@ def untimed(comparison):
 
 def test_processes_change_no_number(tables, tmp_path):
     one, two = (
-        compare_tables(tables, "state", tmp_path / str(n), DESIGN, positive="ill", n_threads=n)
+        compare_tables(tables[:1], "state", tmp_path / str(n), DESIGN, positive="ill", n_threads=n)
         for n in (1, 2)
     )
     assert one.is_complete
-    assert [block.name for block in one.blocks] == ["one", "two"]
+    assert [block.name for block in one.blocks] == ["one"]
     assert untimed(one) == untimed(two)
     assert one.values("auc").mean() > 0.7
 
@@ -57,7 +57,7 @@ def test_it_is_resumed_and_extended(tables, tmp_path):
 def test_other_rows_are_not_resumed(tables, tmp_path, rng):
     compare_tables(tables, "state", tmp_path / "out", DESIGN, n_threads=1)
     table(tables[0], rng, shift=0.5)
-    with pytest.raises(SettingsError, match="other contents: one. Bring back"):
+    with pytest.raises(SettingsError, match="other contents: one"):
         compare_tables(tables, "state", tmp_path / "out", DESIGN, resume=True, n_threads=1)
 
 

@@ -15,19 +15,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from vjcascade.boosters import booster_names
-from vjcascade.cli.options import CountOption, SizeOption
+from vjcascade.cli.options import CountOption, FlagOption, SizeOption
 from vjcascade.cli.outputs import make_output_folder
+from vjcascade.cli.report import REPORT_NAME
 from vjcascade.errors import SettingsError
 from vjcascade.features import HaarMode
 from vjcascade.types import FeatureType
 
 if TYPE_CHECKING:
-    from vjcascade.comparison import Comparison, Design
-    from vjcascade.comparison.full_results import FullComparison
+    from vjcascade.comparison import Comparison, Design, FullComparison
     from vjcascade.training.events import Event, Listener
-
-SECONDS_TO_COMPILE = 45
-"""What the kernels of training and detection take, about."""
 
 ALL = "all"
 
@@ -45,16 +42,13 @@ USUAL_COSTS = ("1", "2", "5", "10")
 N_STAGES, N_STAGES_OF_WHOLE = 3, 10
 """Stages that are compared one by one, and of cascades that are trained whole."""
 
-REPORT_NAME, RESULTS_NAME, SUMMARY_NAME, JSON_NAME = (
-    "report.html",
-    "results.csv",
-    "summary.csv",
-    "results.json",
-)
+N_SAMPLES = 1000
+"""Positives, and as many negatives, to train a stage on."""
+
+RESULTS_NAME, SUMMARY_NAME, JSON_NAME = "results.csv", "summary.csv", "results.json"
 
 FULL_REPORT_NAME, FULL_CSV_NAME, FULL_JSON_NAME = "full.html", "full.csv", "full.json"
 
-_Flag = Annotated[bool, Parameter(negative="", show_default=False)]
 _Words = Annotated[list[str] | None, Parameter(negative="", consume_multiple=True)]
 _Paths = Annotated[list[Path] | None, Parameter(negative="", consume_multiple=True)]
 
@@ -78,23 +72,23 @@ def compare(  # noqa: PLR0913  each is a user's choice
     rounds: Annotated[CountOption | None, Parameter(show_default="60")] = None,
     hit_rate: float = 0.995,
     false_alarm_rate: float = 0.5,
-    sanity: _Flag = False,
+    sanity: FlagOption = False,
     stages: Annotated[CountOption | None, Parameter(show_default="3, or 10 with --full")] = None,
-    samples: CountOption = 1000,
+    samples: Annotated[CountOption | None, Parameter(show_default="1000")] = None,
     pool: CountOption | None = None,
-    features: FeatureType = FeatureType.HAAR,
-    mode: HaarMode = HaarMode.BASIC,
+    features: Annotated[FeatureType | None, Parameter(show_default="haar")] = None,
+    mode: Annotated[HaarMode | None, Parameter(show_default="basic")] = None,
     window: SizeOption | None = None,
     reference: Path | None = None,
-    full: _Flag = False,
+    full: FlagOption = False,
     scenes: Path | None = None,
     table: _Paths = None,
     target: str | None = None,
     positive: str | None = None,
     ignore_column: _Words = None,
     preset: TablePreset | None = None,
-    resume: _Flag = False,
-    overwrite: _Flag = False,
+    resume: FlagOption = False,
+    overwrite: FlagOption = False,
     seed: int = 0,
     threads: CountOption | None = None,
 ) -> None:
@@ -175,7 +169,8 @@ def compare(  # noqa: PLR0913  each is a user's choice
 
 def _refuse_contradictions(given: Mapping[str, Any]) -> None:
     with_table = {"target", "positive", "ignore_column", "preset"}
-    with_pictures = {"positives", "negatives", "stages", "pool", "window", "reference", "full", "scenes"}
+    with_pictures = {"positives", "negatives", "stages", "samples", "pool", "features", "mode", "window"}
+    with_pictures |= {"reference", "full", "scenes"}
     kind, foreign = ("--table", with_pictures) if given["table"] else ("crops and photos", with_table)
     wrong = [name for name in given if name in foreign and given[name] not in (None, False)]
     if wrong:
@@ -240,10 +235,10 @@ def _compare_parts(given: Mapping[str, Any]) -> None:
         else:
             plan = StagePlan(
                 n_stages=given["stages"] or N_STAGES,
-                n_samples=given["samples"],
+                n_samples=given["samples"] or N_SAMPLES,
                 n_features=given["pool"],
-                features=given["features"],
-                mode=given["mode"],
+                features=given["features"] or FeatureType.HAAR,
+                mode=given["mode"] or HaarMode.BASIC,
                 seed=given["seed"],
             )
             comparison = compare_stages(
@@ -278,9 +273,8 @@ def _write_parts(comparison: Comparison, output: Path, say: Callable[[str], None
 def _compare_full(given: Mapping[str, Any]) -> None:
     """Compare whole cascades."""
     from vjcascade.cli.console import PlainConsole
-    from vjcascade.comparison import full_entries
-    from vjcascade.comparison.full import compare_full
-    from vjcascade.comparison.scenes import read_scenes
+    from vjcascade.comparison import compare_full, full_entries, read_scenes
+    from vjcascade.comparison.stages import PHOTOS_MEMORY
     from vjcascade.parallel import checked_threads
     from vjcascade.training import TrainingSettings
     from vjcascade.training.reading import Reader, Sources
@@ -288,13 +282,13 @@ def _compare_full(given: Mapping[str, Any]) -> None:
 
     design, output = _design(given), given["output"]
     settings = TrainingSettings(
-        features=given["features"],
-        mode=given["mode"],
+        features=given["features"] or FeatureType.HAAR,
+        mode=given["mode"] or HaarMode.BASIC,
         hit_rate=given["hit_rate"],
         false_alarm_rate=given["false_alarm_rate"],
         max_stages=given["stages"] or N_STAGES_OF_WHOLE,
         max_weak=design.n_rounds,
-        max_samples=2 * given["samples"],
+        max_samples=2 * (given["samples"] or N_SAMPLES),
         baseline=False,
         seed=given["seed"],
     )
@@ -302,9 +296,9 @@ def _compare_full(given: Mapping[str, Any]) -> None:
     scenes = read_scenes(given["scenes"])
     make_output_folder(output, "--output")
     with _listener(output) as listener:
-        reader = Reader(checked_threads(given["threads"]), False, listener)
+        reader = Reader(checked_threads(given["threads"]), strict=False, listener=listener)
         crops = reader.positives(given["positives"], given["window"], None)
-        photos = reader.photos(given["negatives"], crops.window, 2**30)
+        photos = reader.photos(given["negatives"], crops.window, PHOTOS_MEMORY)
         full = compare_full(
             Sources(crops, photos, photos.subset([])),
             scenes,
@@ -342,12 +336,12 @@ def _write(path: Path, text: str) -> None:
 @contextmanager
 def _listener(output: Path) -> Iterator[Listener]:
     """Yield a listener that prints notes and shows progress; an interrupt says what is left."""
-    from vjcascade.cli.compiling import compile_notice
+    from vjcascade.cli.compiling import SECONDS_FOR_TRAINING, compile_notice
     from vjcascade.cli.console import PlainConsole, ProgressLine
     from vjcascade.training.events import Note, Progress
 
     console = PlainConsole(sys.stdout)
-    with ProgressLine(console, remaining="about") as progress, compile_notice(SECONDS_TO_COMPILE):
+    with ProgressLine(console, remaining="about") as progress, compile_notice(SECONDS_FOR_TRAINING):
 
         def listen(event: Event) -> None:
             if isinstance(event, Progress):

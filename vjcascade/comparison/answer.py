@@ -51,8 +51,7 @@ def answer(comparison: Comparison) -> list[str]:
 
 def pair_name(entry: Entry) -> str:
     """Return the booster and, if it minds them, the costs, for example ``csb0 at 10:1``."""
-    minds = entry.contender.uses_costs
-    return f"{entry.contender.name} at {entry.costs}" if minds else entry.contender.name
+    return entry.contender.at(entry.costs)
 
 
 def fewest_weak(summary: Summary) -> int | None:

@@ -97,6 +97,10 @@ class Contender:
         """Whether the booster minds costs while it learns."""
         return make_booster(self.booster, Costs()).uses_costs
 
+    def at(self, costs: Costs) -> str:
+        """Return the name and, if the booster minds them, the costs, for example ``csb0 at 10:1``."""
+        return f"{self.name} at {costs}" if self.uses_costs else self.name
+
     def allows(self, rule: Rule) -> bool:
         """Tell whether a rule makes sense after this booster."""
         if rule is Rule.THEORY:
@@ -220,8 +224,7 @@ class Design:
             if not 0 < getattr(self, name) < 1:
                 raise SettingsError(f"{name} {getattr(self, name)} is not in (0, 1)")
         for costs in self.costs:
-            least, most = sorted((costs.positive, costs.negative))
-            if least * MAX_COST < 1 or most > MAX_COST:
+            if not all(1 / MAX_COST <= cost <= MAX_COST for cost in (costs.positive, costs.negative)):
                 raise SettingsError(f"costs {costs} are not both between {1 / MAX_COST:g} and {MAX_COST:g}")
         for booster in self.boosters:
             for costs in self.costs:

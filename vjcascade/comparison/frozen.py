@@ -26,7 +26,7 @@ from vjcascade.training.checkpoint import Checkpoint
 from vjcascade.training.events import Listener, Note, Work
 from vjcascade.training.mining import Mined, mine_negatives
 from vjcascade.training.positives import Positives
-from vjcascade.training.samples import has_tilted
+from vjcascade.training.samples import has_tilted, labels_of
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.trainer import train
 from vjcascade.types import FeatureType, Size
@@ -276,5 +276,5 @@ def _problem(
         pool=pool,
         integrals=WindowIntegrals.of(windows, tilted=has_tilted(pool)),
         groups=np.concatenate([positives.groups[kept], first + negative_groups]).astype(np.intp),
-        labels=np.where(np.arange(len(windows)) < len(kept), 1, -1).astype(np.int8),
+        labels=labels_of(len(kept), len(windows)),
     )

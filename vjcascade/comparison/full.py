@@ -102,10 +102,11 @@ def compare_full(  # noqa: PLR0913  what, how, where, and who hears of it
     Raises
     ------
     SourceError
-        If the list of scenes is that of the positives or of the photos.
+        If the list of scenes is that of the positives or of the photos, or a scene is one of the photos.
     SettingsError
-        If nobody is to train, or someone twice; if there are cascades already and neither `resume` nor `overwrite`
-        is set, or they were trained otherwise (every difference is told); or if no cascade at all can be trained.
+        If nobody is to train, or someone twice; if the output folder lies in one of the sources; if there are
+        cascades already and neither `resume` nor `overwrite` is set, or they were trained otherwise (every difference
+        is told); or if no cascade at all can be trained.
     ModelError
         If a cascade that is there is damaged.
     ImageError
@@ -118,6 +119,7 @@ def compare_full(  # noqa: PLR0913  what, how, where, and who hears of it
     _check(entries, n_seeds)
     _refuse_known(scenes, sources)
     folder = Path(output) / FOLDER_NAME
+    _refuse_inside(Path(output), sources)
     trials = list(_trials(entries, settings, n_seeds, folder))
     for trial in trials:
         Checkpoint.check_folder(trial.folder, resume=resume, overwrite=overwrite)
@@ -311,6 +313,23 @@ def _refuse_known(scenes: Scenes, sources: Sources) -> None:
     for source in _named(sources).values():
         if Path(source).resolve() == Path(scenes.source).resolve():
             raise SourceError(f"{scenes.source} is given to train on and to test on: test on other pictures")
+    trained = {photo.path.resolve() for photo in sources.photos.photos}
+    known = [scene.path for scene in scenes.scenes if scene.path.resolve() in trained]
+    if known:
+        raise SourceError(
+            f"scenes: {known[0]} is among the photos without the object to train on, {len(known)} of {len(scenes)} "
+            "scenes are: test on other pictures"
+        )
+
+
+def _refuse_inside(output: Path, sources: Sources) -> None:
+    """Refuse a folder whose pictures would be read to train on when it is resumed."""
+    for source in _named(sources).values():
+        if output.resolve().is_relative_to(Path(source).resolve()):
+            raise SettingsError(
+                f"the output folder {output} lies in {source}: pictures of the training would be taken for data; "
+                "take another output folder"
+            )
 
 
 def _relay(listener: Listener, named: str) -> Listener:

@@ -36,7 +36,7 @@ class FullEntry:
         >>> FullEntry(Contender("adac2"), Costs(4, 1)).name, FullEntry(Contender("adaboost"), Costs()).name
         ('adac2 at 4:1', 'adaboost')
         """
-        return f"{self.contender.name} at {self.costs}" if self.contender.uses_costs else self.contender.name
+        return self.contender.at(self.costs)
 
     @property
     def slug(self) -> str:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from vjcascade.errors import SettingsError
 from vjcascade.features.integrals import WindowIntegrals
-from vjcascade.parallel import checked_threads
 from vjcascade.training.samples import samples_of, values_of
 from vjcascade.training.search import Search, StumpSearch
 from vjcascade.training.table_search import search_of_table
@@ -171,7 +170,7 @@ class WindowProblem:
             Over all features of the pool.
         """
         order, n_positives = in_order(self.labels, trained, shuffle_seed)
-        samples = samples_of(self.pool, self.integrals.take(order), n_positives, checked_threads(n_threads))
+        samples = samples_of(self.pool, self.integrals.take(order), n_positives, n_threads)
         return Bench(StumpSearch(samples, n_threads), self._held(parts.tune), self._held(parts.test))
 
     def _held(self, indices: Indices) -> Held:

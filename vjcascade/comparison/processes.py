@@ -46,7 +46,7 @@ def processes(
 
     Examples
     --------
-    >>> with processes(2, abs) as mapped:
+    >>> with processes(1, abs) as mapped:
     ...     list(mapped([-1, 2]))
     [1, 2]
     """
@@ -110,5 +110,6 @@ def _results(futures: deque[Future[Result]], n_processes: int) -> Iterator[Resul
             yield futures.popleft().result()
     except BrokenProcessPool:
         raise SettingsError(
-            f"one of {n_processes} processes was ended from outside, perhaps for want of memory: try fewer threads"
+            f"one of {n_processes} processes was ended from outside, perhaps for want of memory: try fewer threads, "
+            "and resume"
         ) from None

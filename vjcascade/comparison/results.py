@@ -11,6 +11,9 @@ import numpy as np
 from vjcascade.boosters.state import Floats
 from vjcascade.comparison.design import Design, Entry
 
+COMMAND = "command"
+"""The group of what a comparison tells whose values are command lines."""
+
 
 class Measure(NamedTuple):
     """A measure.
@@ -21,15 +24,12 @@ class Measure(NamedTuple):
         For people.
     meaning : str
         A sentence.
-    lower_is_better : bool
-        Where neither is, it is True.
     bounds : pair of float
         Least and greatest value there can be.
     """
 
     title: str
     meaning: str
-    lower_is_better: bool = True
     bounds: tuple[float, float] = (0.0, 1.0)
 
 
@@ -39,7 +39,7 @@ MEASURES: dict[str, Measure] = {
         "How many weak classifiers reach the targets on the test samples; more than were trained where none do.",
         bounds=(0.0, float("inf")),
     ),
-    "hit_rate": Measure("hit rate", "Share of the test positives that pass after the last round.", False),
+    "hit_rate": Measure("hit rate", "Share of the test positives that pass after the last round."),
     "false_alarm_rate": Measure(
         "false-alarm rate", "Share of the test negatives that pass after the last round."
     ),
@@ -51,7 +51,7 @@ MEASURES: dict[str, Measure] = {
         "swapped",
         "Share of the rounds in which the class whose mistakes cost more has the larger error rate.",
     ),
-    "auc": Measure("AUC", "How often a positive scores above a negative, after the last round.", False),
+    "auc": Measure("AUC", "How often a positive scores above a negative, after the last round."),
     "calibration_error": Measure(
         "calibration error", "How far 1 / (1 + exp(-2 f)), f the score, is from the frequency of positives."
     ),

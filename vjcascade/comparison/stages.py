@@ -26,6 +26,9 @@ from vjcascade.training.run_lock import only_run_in
 from vjcascade.types import Size
 from vjcascade.words import counted
 
+PHOTOS_MEMORY = 2**30
+"""Bytes of decoded photos that are kept."""
+
 REFERENCE_FOLDER = "reference"
 """Where the cascade is kept that decides what reaches a stage."""
 
@@ -93,9 +96,9 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
     _refuse_misfits(plan, model, window)
     with only_run_in(folder):
         remove_leftovers(folder)
-        reader = Reader(n_threads, False, listener)
+        reader = Reader(n_threads, strict=False, listener=listener)
         crops = reader.positives(positives, window, None)
-        photos = reader.photos(negatives, crops.window, 2**30)
+        photos = reader.photos(negatives, crops.window, PHOTOS_MEMORY)
         sources = Sources(crops, photos, photos.subset([]))
         data = {
             **sources.fingerprints(),
@@ -115,7 +118,8 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
                 listener=_quietly(listener),
             )
         told = {
-            "data": {"positives": str(positives), "negatives": str(negatives), **data},
+            "sources": {"positives": str(positives), "negatives": str(negatives)},
+            "data": {"n_stages": plan.n_stages, **data},
             "reference": {"stages": model.n_stages, "weak classifiers": model.n_trees},
             "versions": versions(),
         }
@@ -147,7 +151,9 @@ def _refuse_misfits(plan: StagePlan, model: Cascade | None, window: Size | None)
 def _plain(plan: StagePlan) -> dict[str, Any]:
     """Return what the windows of every stage depend on: more stages leave the first ones as they are."""
     values: Mapping[str, Any] = asdict(plan)
-    return {name: value if isinstance(value, int | None) else str(value) for name, value in values.items()}
+    plain = {name: value if isinstance(value, int | None) else str(value) for name, value in values.items()}
+    del plain["n_stages"]
+    return plain
 
 
 def _named(reference: str | PathLike[str] | None) -> dict[str, str | None]:

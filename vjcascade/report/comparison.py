@@ -10,7 +10,7 @@ import numpy as np
 from vjcascade import __version__
 from vjcascade.comparison.answer import answer, cheapest, few, fewest_weak, pair_name, share
 from vjcascade.comparison.design import Rule
-from vjcascade.comparison.results import MEASURES, Comparison
+from vjcascade.comparison.results import COMMAND, MEASURES, Comparison
 from vjcascade.comparison.statistics import band
 from vjcascade.comparison.summary import Contest, Summary
 from vjcascade.report import comparison_tables as tables
@@ -18,16 +18,13 @@ from vjcascade.report.comparison_charts import MAX_RANKED, Curve, rank_chart, ra
 from vjcascade.report.heat import Grid
 from vjcascade.report.templates import template
 from vjcascade.training.settings import TrainingSettings
-from vjcascade.words import counted
+from vjcascade.words import counted, shortened
 
 MAX_CHARTED = 60
 """Blocks whose curves are drawn."""
 
 N_LEADING = 3
 """Sentences of the first paragraph; the others are a list."""
-
-COMMAND = "command"
-"""The group of `Comparison.told` whose values are command lines."""
 
 
 def build_comparison_report(comparison: Comparison) -> str:
@@ -188,7 +185,9 @@ def _rates(summary: Summary, drawn: dict[str, int]) -> list[str]:
         if hits and all(len(curve.mean) for curve in hits):
             targets = design.hit_rate, design.false_alarm_rate
             charts.append(
-                rates_chart(tables.shortened(comparison.blocks[block].name), hits, false_alarms, targets)
+                rates_chart(
+                    shortened(comparison.blocks[block].name, tables.MAX_NAME), hits, false_alarms, targets
+                )
             )
     return charts
 

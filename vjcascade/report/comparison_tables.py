@@ -12,6 +12,7 @@ from vjcascade.comparison.answer import few, pair_name
 from vjcascade.comparison.design import BASELINE, Contender, Entry, Rule
 from vjcascade.comparison.summary import BASELINE_RULES, Bands, Contest, Summary
 from vjcascade.report.heat import EMPTY, Cell, Grid, cell, grid
+from vjcascade.words import shortened
 
 MAX_ROWS = 30
 """Rows of a table, the best ones; the baseline is one more."""
@@ -44,17 +45,6 @@ def percent(number: float) -> str:
     ('1.23', '100.00')
     """
     return f"{100 * number:.2f}"
-
-
-def shortened(name: str) -> str:
-    """Return a name that fits above a column.
-
-    Examples
-    --------
-    >>> shortened("a" * 30)
-    'aaaaaaaaaaaaaaaaaaaaaaa…'
-    """
-    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"
 
 
 def shown_costs(summary: Summary) -> list[Costs]:
@@ -295,7 +285,7 @@ def _by_block(
     blocks = summary.comparison.blocks
     for across in np.array_split(np.arange(len(blocks)), max(-(-len(blocks) // MAX_ACROSS), 1)):
         cells = [[_block_cell(summary, measure, block, entry) for block in across] for entry in rows]
-        heads = [shortened(blocks[block].name) for block in across]
+        heads = [shortened(blocks[block].name, MAX_NAME) for block in across]
         yield grid(title, heads, list(zip(names, cells, strict=True)), by_column=True)
 
 

@@ -18,11 +18,12 @@ from vjcascade.comparison.full_results import (
     FullComparison,
     FullRow,
 )
+from vjcascade.comparison.results import COMMAND
 from vjcascade.comparison.statistics import Interval
 from vjcascade.report.charts import WIDTH
 from vjcascade.report.svg import drawing, element, polyline, text
 from vjcascade.report.templates import template
-from vjcascade.words import counted, duration, memory_size
+from vjcascade.words import counted, duration, memory_size, shortened
 
 MAX_CURVES = 60
 """Entries whose curves are drawn, the best first."""
@@ -31,9 +32,6 @@ MAX_NAME = 26
 """Longer names are cut in drawings."""
 
 NONE = "–"
-
-COMMAND = "command"
-"""The group of `FullComparison.told` whose values are command lines."""
 
 
 def build_full_report(full: FullComparison) -> str:
@@ -109,6 +107,8 @@ def full_answer(full: FullComparison) -> list[str]:
     best = full.rows[_best_first(full)[0]]
     scenes = counted(len(full.n_objects), "scene")
     where = f"On {scenes} with {counted(int(full.n_objects.sum()), 'object')}"
+    if best.main.mean == 0:
+        return [f"{where}, no cascade finds any at {MAIN_FALSE_ALARMS:g} false alarms a scene."]
     who = f"the cascade of {best.entry.name} finds most at {MAIN_FALSE_ALARMS:g} false alarms a scene"
     sentences = [f"{where}, {who}: {_with_ends(best.main)}."]
     if full.baseline is not None and full.rows[full.baseline] is not best:
@@ -150,7 +150,7 @@ def forest_chart(full: FullComparison) -> str:
         parts.append(element("line", x1=x, x2=x, y1=top - 4, y2=bottom, class_="target false-line"))
     for i, one in enumerate(rows):
         y = top + row * i + row / 2
-        parts.append(text(_short(one.entry.name), left - 9, y + 4, class_="end"))
+        parts.append(text(shortened(one.entry.name, MAX_NAME), left - 9, y + 4, class_="end"))
         if math.isnan(one.main.mean):
             parts.append(text("not trained", left + 4, y + 4))
             continue
@@ -207,7 +207,7 @@ def curve_chart(full: FullComparison, number: int) -> str:
             parts.append(_steps(false_alarms, curves[full.baseline], place, "curve natural false-line"))
         parts.append(_steps(false_alarms, own, place, "curve hit-line"))
     name = full.entries[number].name
-    parts.append(text(_short(name), left, 12, class_="strong"))
+    parts.append(text(shortened(name, MAX_NAME), left, 12, class_="strong"))
     return drawing(width, height, f"{name}: hit rate over false alarms a scene", *parts)
 
 
@@ -305,7 +305,3 @@ def _told(number: float, form: str) -> str:
 
 def _or_infinite(number: float) -> float:
     return math.inf if math.isnan(number) else number
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"
