@@ -16,7 +16,7 @@ import pytest
 import skimage
 
 from vjcascade import Cascade, Size
-from vjcascade.imaging import read_image, write_image
+from vjcascade.imaging import read_gray, read_image, write_image
 from vjcascade.video import VideoSink
 
 PROJECT = Path(__file__).parents[1]
@@ -48,7 +48,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with VideoSink(folder / "drive.mp4", 10, Size(160, 160)) as sink:
         for left in range(140, 152, 4):
             sink.write(np.ascontiguousarray(astronaut[20:180, left : left + 160]))
-    (folder / "scenes.txt").write_text("crops/0.png 1 0 0 25 25\nphotos/1.png 0\n")
+    scene = read_gray(PICTURES / "coins.png")[:80, :100].copy()
+    scene[20:45, 30:55] = np.round(faces[1] * 255)
+    write_image(folder / "scene.png", scene)
+    (folder / "scenes.txt").write_text("scene.png 1 30 20 25 25\npicture.png 0\n")
     rows = np.random.default_rng(0).normal(size=(80, 2)) + (np.arange(80) % 2)[:, np.newaxis]
     table = [f"{age:.3f},{weight:.3f},{i % 2}" for i, (age, weight) in enumerate(rows)]
     (folder / "patients.csv").write_text("\n".join(["age,weight,ill", *table]) + "\n")
