@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from vjcascade.comparison.design import BASELINE, Rule
+from vjcascade.comparison.design import Rule
 from vjcascade.comparison.measuring import DRAWN_RULES
 from vjcascade.comparison.results import MEASURES, Block, Comparison
+from vjcascade.training.stage import BASELINE
 
 
 def plain_cell(weak=10, cost=0.1, **others):

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from vjcascade.comparison import delimited, table_files
 from vjcascade.comparison.delimited import MISSING, cell_value
-from vjcascade.comparison.problems import TABLE_TRAIN_SHARE
+from vjcascade.comparison.problems import TableProblem
 from vjcascade.comparison.table_files import FileTable, read_table
 from vjcascade.errors import SettingsError, SourceError
 
@@ -56,7 +56,7 @@ def test_numbers_are_taken_as_they_are_positives_first(write: Callable[..., Path
     assert problem.labels.tolist() == [1] * 10 + [-1] * 30
     assert problem.notes == ("y '1' is positive: 10 rows, against 30",)
     parts = problem.split(0)
-    assert len(parts.train) == TABLE_TRAIN_SHARE * N
+    assert len(parts.train) == TableProblem.shares[0] * N
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])

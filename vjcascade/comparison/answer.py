@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from vjcascade.boosters import Costs
-from vjcascade.comparison.design import BASELINE, Contender, Entry, Rule
+from vjcascade.comparison.design import Contender, Entry, Rule
 from vjcascade.comparison.results import Comparison
 from vjcascade.comparison.statistics import Interval, paired_difference
 from vjcascade.comparison.summary import Summary, Verdict
+from vjcascade.training.stage import BASELINE
 from vjcascade.words import counted
 
 MAX_NAMED = 6

@@ -15,10 +15,8 @@ from vjcascade.boosters.confidence import ConfidenceBooster
 from vjcascade.boosters.costs import parse_costs
 from vjcascade.boosters.decision import DecisionRule
 from vjcascade.errors import SettingsError
+from vjcascade.training.stage import BASELINE
 from vjcascade.words import name_hint
-
-BASELINE = "adaboost"
-"""Plain AdaBoost with a threshold set afterwards is what everything is compared with."""
 
 MAX_ROUNDS = 10_000
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
-from vjcascade.comparison.problems import MIN_OF_CLASS, TRAIN_SHARE, Indices, WindowProblem
+from vjcascade.comparison.problems import MIN_OF_CLASS, Indices, WindowProblem
 from vjcascade.detection.scanner import evaluate_windows
 from vjcascade.errors import SettingsError
 from vjcascade.features import HaarMode, enumerate_cells, enumerate_features
@@ -87,7 +87,7 @@ class StagePlan:
     @property
     def n_of_class(self) -> int:
         """Windows of each class that a stage has in all."""
-        return int(self.n_samples / TRAIN_SHARE)
+        return int(self.n_samples / WindowProblem.shares[0])
 
     def pool(self, window: Size) -> NDArray[np.void]:
         """Return the features, shape (n_features,)."""

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from vjcascade.boosters.costs import parse_costs
 from vjcascade.boosters.state import Floats
-from vjcascade.comparison.design import BASELINE, Contender
+from vjcascade.comparison.design import Contender
 from vjcascade.comparison.outcomes import FullEntry, Outcome
 from vjcascade.comparison.scenes import Found
 from vjcascade.comparison.statistics import Interval
+from vjcascade.training.stage import BASELINE
 
 FALSE_ALARMS_PER_SCENE = (0.01, 0.1, 1.0)
 """Where the hit rate is read off the curve: false alarms over all scenes, divided by the scenes."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +17,6 @@ from vjcascade.training.search import Search, StumpSearch
 from vjcascade.training.table_search import search_of_table
 
 Indices = NDArray[np.intp]
-
-TRAIN_SHARE, TUNE_SHARE = 0.5, 0.25
-"""Shares of a stage's windows to train on and to tune thresholds on; the rest is tested on."""
-
-TABLE_TRAIN_SHARE, TABLE_TUNE_SHARE = 0.375, 0.375
-"""The same of a table's rows, as in Nikolaou et al.: a quarter tests, half of the rest tunes."""
 
 MIN_OF_CLASS = 8
 """Samples of each class that a split needs."""
@@ -80,23 +75,32 @@ class Bench:
     test: Held
 
 
-class Problem(Protocol):
-    """Samples of two classes."""
+class Problem(ABC):
+    """Samples of two classes.
 
-    @property
-    def name(self) -> str:
-        """For people, and unique in a comparison."""
+    Attributes
+    ----------
+    name : str
+        For people, and unique in a comparison.
+    labels : ndarray of shape (n,), dtype int8
+        +1 for positives, which come first, and -1 for negatives.
+    groups : ndarray of shape (n,), dtype intp
+        Samples of a group, all of one class, stay together.
+    """
 
-    @property
-    def labels(self) -> NDArray[np.int8]:
-        """+1 for positives, which come first, and -1 for negatives, shape (n,)."""
+    name: str
+    labels: NDArray[np.int8]
+    groups: Indices
 
-    @property
-    def trains_whole(self) -> bool:
-        """Whether rules that need no samples train on those to tune on as well."""
+    shares: ClassVar[tuple[float, float]]
+    """Shares of the samples to train on and to tune thresholds on; the rest is tested on."""
+
+    trains_whole: ClassVar[bool]
+    """Whether rules that need no samples train on those to tune on as well."""
 
     def split(self, seed: int | Sequence[int]) -> Parts:
-        """Split the samples; same seed, same parts."""
+        """Split the samples by group, each class for itself; same seed, same parts."""
+        return split_parts(self.labels, self.groups, self.shares, seed)
 
     def bench(self, parts: Parts, trained: Indices, n_threads: int, shuffle_seed: int | None = None) -> Bench:
         """Make ready to boost on some samples, with their labels shuffled if a seed for that is given.
@@ -117,10 +121,24 @@ class Problem(Protocol):
         Bench
             Serves one run after the other.
         """
+        order, n_positives = in_order(self.labels, trained, shuffle_seed)
+        search = self._search(order, n_positives, n_threads)
+        return Bench(search, self._held(parts.tune), self._held(parts.test))
+
+    def _held(self, indices: Indices) -> Held:
+        return Held(self.labels[indices], self._values_of(indices))
+
+    @abstractmethod
+    def _search(self, order: Indices, n_positives: int, n_threads: int) -> Search:
+        """Make a search of samples, of which the first are taken for positives."""
+
+    @abstractmethod
+    def _values_of(self, indices: Indices) -> Callable[[int], NDArray[np.generic]]:
+        """Return what returns a feature's values on samples."""
 
 
 @dataclass(frozen=True, eq=False)
-class WindowProblem:
+class WindowProblem(Problem):
     """The windows of a stage.
 
     Attributes
@@ -135,8 +153,6 @@ class WindowProblem:
         Windows of a group are copies, or of one part of the photos: they stay together. Groups have one class.
     labels : ndarray of shape (n,), dtype int8
         +1 or -1.
-    trains_whole : bool
-        As `Problem` says.
     """
 
     name: str
@@ -144,42 +160,21 @@ class WindowProblem:
     integrals: WindowIntegrals
     groups: Indices
     labels: NDArray[np.int8]
-    trains_whole: bool = False
 
-    def split(self, seed: int | Sequence[int]) -> Parts:
-        """Split the windows by group, each class for itself; same seed, same parts."""
-        return split_parts(self.labels, self.groups, (TRAIN_SHARE, TUNE_SHARE), seed)
+    shares: ClassVar[tuple[float, float]] = (0.5, 0.25)
+    trains_whole: ClassVar[bool] = False
 
-    def bench(self, parts: Parts, trained: Indices, n_threads: int, shuffle_seed: int | None = None) -> Bench:
-        """Compute the features of the windows that are trained on.
-
-        Parameters
-        ----------
-        parts : Parts
-            Of `split`: what to tune and to test on.
-        trained : ndarray of shape (n_trained,), dtype intp
-            Samples to train on.
-        n_threads : int
-            Threads; results do not depend on it.
-        shuffle_seed : int or None
-            For labels without meaning; see `in_order`.
-
-        Returns
-        -------
-        Bench
-            Over all features of the pool.
-        """
-        order, n_positives = in_order(self.labels, trained, shuffle_seed)
+    def _search(self, order: Indices, n_positives: int, n_threads: int) -> Search:
         samples = samples_of(self.pool, self.integrals.take(order), n_positives, n_threads)
-        return Bench(StumpSearch(samples, n_threads), self._held(parts.tune), self._held(parts.test))
+        return StumpSearch(samples, n_threads)
 
-    def _held(self, indices: Indices) -> Held:
+    def _values_of(self, indices: Indices) -> Callable[[int], NDArray[np.generic]]:
         integrals = self.integrals.take(indices)
-        return Held(self.labels[indices], lambda feature: values_of(self.pool[[feature]], integrals)[0])
+        return lambda feature: values_of(self.pool[[feature]], integrals)[0]
 
 
 @dataclass(frozen=True, eq=False)
-class TableProblem:
+class TableProblem(Problem):
     """The rows of a table.
 
     Attributes
@@ -192,46 +187,25 @@ class TableProblem:
         +1 or -1.
     groups : ndarray of shape (n,), dtype intp
         Equal rows are a group: they stay together.
-    trains_whole : bool
-        As `Problem` says.
     """
 
     name: str
     table: NDArray[np.float64]
     labels: NDArray[np.int8]
     groups: Indices
-    trains_whole: bool = True
 
-    def split(self, seed: int | Sequence[int]) -> Parts:
-        """Split the rows by group, each class for itself; same seed, same parts."""
-        return split_parts(self.labels, self.groups, (TABLE_TRAIN_SHARE, TABLE_TUNE_SHARE), seed)
+    shares: ClassVar[tuple[float, float]] = (
+        0.375,
+        0.375,
+    )  # of Nikolaou et al.: a quarter tests, half the rest tunes
+    trains_whole: ClassVar[bool] = True
 
-    def bench(self, parts: Parts, trained: Indices, n_threads: int, shuffle_seed: int | None = None) -> Bench:
-        """Make the columns of the rows that are trained on ready to search.
+    def _search(self, order: Indices, n_positives: int, n_threads: int) -> Search:
+        return search_of_table(self.table[order], n_positives, n_threads)
 
-        Parameters
-        ----------
-        parts : Parts
-            Of `split`: what to tune and to test on.
-        trained : ndarray of shape (n_trained,), dtype intp
-            Samples to train on.
-        n_threads : int
-            Threads; results do not depend on it.
-        shuffle_seed : int or None
-            For labels without meaning; see `in_order`.
-
-        Returns
-        -------
-        Bench
-            Over all columns.
-        """
-        order, n_positives = in_order(self.labels, trained, shuffle_seed)
-        search = search_of_table(self.table[order], n_positives, n_threads)
-        return Bench(search, self._held(parts.tune), self._held(parts.test))
-
-    def _held(self, indices: Indices) -> Held:
+    def _values_of(self, indices: Indices) -> Callable[[int], NDArray[np.generic]]:
         columns = np.ascontiguousarray(self.table[indices].T)
-        return Held(self.labels[indices], lambda feature: columns[feature])
+        return lambda feature: columns[feature]
 
 
 def split_parts(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vjcascade.boosters import Costs
 from vjcascade.boosters.state import Floats
-from vjcascade.comparison.design import BASELINE, Contender, Entry, Rule
+from vjcascade.comparison.design import Contender, Entry, Rule
 from vjcascade.comparison.results import MEASURES, Comparison
 from vjcascade.comparison.statistics import (
     UNBOUNDED,
@@ -25,6 +25,7 @@ from vjcascade.comparison.statistics import (
     mean_ranks,
     share_reached,
 )
+from vjcascade.training.stage import BASELINE
 
 BASELINE_RULES = {"weak": Rule.HIT_RATE, "false_alarm_rate": Rule.HIT_RATE, "cost": Rule.MINIMUM_COST}
 """By measure that is compared with AdaBoost's: the rule of AdaBoost's threshold, set afterwards."""

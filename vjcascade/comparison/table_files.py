@@ -49,8 +49,6 @@ class FileTable(TableProblem):
         +1 or -1.
     groups : ndarray of shape (n,), dtype intp
         Equal rows of a class are a group.
-    trains_whole : bool
-        True: rules that need no samples train on those to tune on as well.
     feature_names : tuple of str
         Of the columns of `table`; ``"colour=red"`` where a value of a column of text became a feature.
     notes : tuple of str

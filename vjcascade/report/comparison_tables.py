@@ -9,9 +9,10 @@ import numpy as np
 from vjcascade.boosters import Costs
 from vjcascade.boosters.state import Floats
 from vjcascade.comparison.answer import few, pair_name
-from vjcascade.comparison.design import BASELINE, Contender, Entry, Rule
+from vjcascade.comparison.design import Contender, Entry, Rule
 from vjcascade.comparison.summary import BASELINE_RULES, Bands, Contest, Summary
 from vjcascade.report.heat import EMPTY, Cell, Grid, cell, grid
+from vjcascade.training.stage import BASELINE
 from vjcascade.words import shortened
 
 MAX_ROWS = 30
