@@ -82,7 +82,7 @@ def main() -> None:
     for case in wanted:
         measure(case, few, 2, 1)  # kernels are compiled
     samples = stage_samples(arguments, arguments.features_step)
-    n_features, n_samples = samples.bins.rows.shape
+    n_features, n_samples = len(samples.bins), samples.bins.n_samples
     print(f"{n_features:,} features x {n_samples:,} samples, {arguments.threads} threads\n")
     print("| booster, costs | rounds | processor s | wall s | ratio, processors | ratio, wall |")
     print("|---|---|---|---|---|---|")

@@ -18,6 +18,7 @@ from vjcascade.features import HaarMode, enumerate_features
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.imaging import list_images, read_gray, resize_exact
 from vjcascade.parallel import default_threads
+from vjcascade.scratch import Space
 from vjcascade.training.samples import HaarSamples
 
 Result = TypeVar("Result")
@@ -106,12 +107,12 @@ def window_samples(
     windows: NDArray[np.uint8],
     arguments: argparse.Namespace,
     features_step: int = 1,
-    folder: Path | None = None,
+    space: Space | None = None,
 ) -> HaarSamples:
-    """Return windows as samples, the first half positives; their bins in memory or in a folder."""
+    """Return windows as samples, the first half positives; their bins in a space of their own or a given one."""
     pool = enumerate_features(arguments.window, arguments.mode)[::features_step]
     integrals = WindowIntegrals.of(windows, tilted=arguments.mode is HaarMode.ALL)
-    return HaarSamples(pool, integrals, len(windows) // 2, arguments.threads, folder)
+    return HaarSamples(pool, integrals, len(windows) // 2, arguments.threads, space)
 
 
 def photo_windows(n: int, window: Size, folder: Path | None = None) -> NDArray[np.uint8]:

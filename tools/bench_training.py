@@ -31,6 +31,7 @@ from vjcascade.boosters import BoostingState, Costs, Round, make_booster
 from vjcascade.errors import SettingsError
 from vjcascade.features import HaarMode, count_features
 from vjcascade.parallel import checked_memory
+from vjcascade.scratch import Space
 from vjcascade.training.boosting import boost
 from vjcascade.training.room import Needs
 from vjcascade.training.samples import HaarSamples
@@ -57,7 +58,7 @@ def main() -> None:
         return
     measure(stage_samples(arguments, 500), 2, 1)  # kernels are compiled
     samples, took = timed(lambda: stage_samples(arguments))
-    n_features, n_samples = samples.bins.rows.shape
+    n_features, n_samples = len(samples.bins), samples.bins.n_samples
     print(f"{n_features:,} features x {n_samples:,} windows, {arguments.threads} threads\n")
     print("| what | s | processor s | ns a value |")
     print("|---|---|---|---|")
@@ -119,12 +120,12 @@ def table_row(arguments: argparse.Namespace, file: Path, case: tuple[HaarMode, i
     is_tilted, n_threads = arguments.mode is HaarMode.ALL, arguments.threads
     needs = Needs.of(arguments.window, n_features, len(windows), tilted=is_tilted, n_threads=n_threads)
     room = needs.room(checked_memory(arguments.memory) - (resident_memory() or 0), file.parent)
-    samples, took = timed(lambda: window_samples(windows, arguments, folder=room.bins))
+    samples, took = timed(lambda: window_samples(windows, arguments, space=room.bins))
     times = rounds_of("cost-generalized", samples, arguments.rounds, n_threads, room.histograms)
     a_round = mean(times)
     return (
         f"| {arguments.mode}, {n_features:,} | {len(windows):,} | {took.wall:.2f} | {took.cpu:.2f} | {a_round.wall:.3f} "
-        f"| {a_round.cpu:.3f} | {peak_memory():.2f} | {'on disk' if room.bins else 'in memory'} |"
+        f"| {a_round.cpu:.3f} | {peak_memory():.2f} | {'on disk' if room.bins.folder else 'in memory'} |"
     )
 
 
@@ -139,11 +140,11 @@ def measure(samples: HaarSamples, n_rounds: int, n_threads: int) -> dict[str, li
 
 
 def rounds_of(
-    name: str, samples: HaarSamples, n_rounds: int, n_threads: int, folder: Path | None = None
+    name: str, samples: HaarSamples, n_rounds: int, n_threads: int, space: Space | None = None
 ) -> list[Timed]:
-    """Return what each round of a booster took; histograms are in memory or in a folder."""
+    """Return what each round of a booster took; histograms are kept in a space of their own or a given one."""
     booster = make_booster(name, Costs() if name == "adaboost" else COSTS, n_rounds)
-    rounds = islice(boost(StumpSearch(samples, n_threads, folder), booster), n_rounds)
+    rounds = islice(boost(StumpSearch(samples, n_threads, space), booster), n_rounds)
     times = []
     while (result := timed(lambda: next(rounds, None)))[0] is not None:
         times.append(result[1])
@@ -161,7 +162,7 @@ def mean(times: list[Timed]) -> Timed:
 
 def print_row(what: str, took: Timed, samples: HaarSamples) -> None:
     print(
-        f"| {what} | {took.wall:.3f} | {took.cpu:.3f} | {took.cpu / samples.bins.rows.size * 1e9:.3f} |",
+        f"| {what} | {took.wall:.3f} | {took.cpu:.3f} | {took.cpu / (len(samples.bins) * samples.bins.n_samples) * 1e9:.3f} |",
         flush=True,
     )
 

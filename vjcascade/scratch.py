@@ -54,6 +54,44 @@ def scratch_array(shape: tuple[int, ...], dtype: DTypeLike, folder: Path | None)
         return np.frombuffer(mmap.mmap(file.fileno(), n_bytes), dtype).reshape(shape)
 
 
+class Space:
+    """Room in memory or on disk for one array at a time: the next one takes the place of the last.
+
+    An operating system hands out memory at about the speed of computing what goes into it. So who needs arrays of
+    about one size, one after the other, had better keep their memory.
+
+    Parameters
+    ----------
+    folder : Path, optional
+        Where arrays are kept; see `scratch_array`.
+
+    Examples
+    --------
+    >>> space = Space()
+    >>> first = space.array((100, 10), np.uint8)
+    >>> np.shares_memory(first, space.array((9, 11), np.uint64))
+    True
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder
+        self._bytes = np.empty(0, np.uint8)
+
+    def array(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+        """Return an array whose content is not set yet; the one returned before must not be used any more.
+
+        Raises
+        ------
+        OSError
+            If the disk has no room for it.
+        """
+        n_bytes = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+        if n_bytes > len(self._bytes):
+            self._bytes = np.empty(0, np.uint8)
+            self._bytes = scratch_array((n_bytes,), np.uint8, self.folder)
+        return self._bytes[:n_bytes].view(dtype).reshape(shape)
+
+
 def let_go(rows: NDArray[Any]) -> None:
     """Give back the memory in which rows of an array on disk are looked at; what was written to them is kept.
 

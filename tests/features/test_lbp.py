@@ -6,7 +6,8 @@ from vjcascade.cascade import LBP_NODE_DTYPE, Cascade
 from vjcascade.detection.scanner import evaluate_windows
 from vjcascade.features import count_cells, enumerate_cells, lbp
 from vjcascade.features.integrals import WindowIntegrals
-from vjcascade.features.lbp import lbp_codes
+from vjcascade.features.lbp import lbp_bins, lbp_codes
+from vjcascade.scratch import Space
 from vjcascade.types import LBP_DTYPE, Size
 
 
@@ -29,8 +30,7 @@ def windows(rng):
 def test_codes_equal_plain_loops_in_any_blocks(windows, monkeypatch):
     pool = enumerate_cells(Size(11, 9))
     monkeypatch.setattr(lbp, "SAMPLES_PER_BLOCK", 8)
-    monkeypatch.setattr(lbp, "FEATURES_PER_TASK", 50)
-    codes = lbp_codes(pool, WindowIntegrals.of(windows), n_threads=2)
+    codes = lbp_codes(pool, WindowIntegrals.of(windows))
     assert codes.tolist() == [[naive.lbp_code(w, feature["cell"]) for w in windows] for feature in pool]
     assert (codes[:, 0] == 255).all()  # all cells are as bright as the middle one
     assert len(np.unique(codes)) > 200
@@ -61,6 +61,8 @@ def test_cells_outside_the_window_are_refused(windows):
             lbp_codes(np.array([(cell,)], LBP_DTYPE), WindowIntegrals.of(windows))
 
 
-def test_codes_kept_on_disk_are_the_same(windows, tmp_path):
+def test_codes_for_the_search_are_the_same(windows, tmp_path):
+    """With threads, and on disk."""
     pool, integrals = enumerate_cells(Size(11, 9)), WindowIntegrals.of(windows)
-    assert np.array_equal(lbp_codes(pool, integrals, 1, tmp_path), lbp_codes(pool, integrals))
+    bins = lbp_bins(pool, integrals, 2, Space(tmp_path))
+    assert np.array_equal(bins.rows(np.arange(len(pool))), lbp_codes(pool, integrals))

@@ -14,4 +14,5 @@ def test_kernels_compile_where_no_cache_can_be_written(monkeypatch):
 
     monkeypatch.setattr(_compile, "njit", njit)
     assert _compile.kernel(abs) is abs
-    assert asked == [(cache, {"nogil": True, "fastmath": False}) for cache in (True, False)]
+    options = {"nogil": True, "fastmath": False, "error_model": "numpy"}
+    assert asked == [(cache, options) for cache in (True, False)]

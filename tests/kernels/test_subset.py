@@ -5,8 +5,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from vjcascade.features.bins import Bins
 from vjcascade.kernels import histogram, subset
 from vjcascade.kernels.haar import N_BINS
+from vjcascade.kernels.histogram import PART
+from vjcascade.kernels.tiles import GROUP, GROUPS
+from vjcascade.training.histograms import ROUNDING
 
 
 def some_codes(rng, n_features, n_samples):
@@ -31,11 +35,12 @@ def test_exact_values_equal_brute_force_over_all_subsets(n_features, n_samples, 
     np.testing.assert_allclose(ginis, expected, rtol=0, atol=1e-12)
 
 
-def histograms_of(codes, positive, negative):
-    histograms = np.zeros((len(codes), N_BINS), np.int64)
-    changes = (positive.astype(np.int64) << 32) + negative.astype(np.int64)
-    samples = np.arange(codes.shape[1], dtype=np.uint32)
-    histogram.add_changes(codes, samples, changes, histogram.CLEAR, histograms)
+def histograms_of(codes, weights):
+    histograms = np.zeros((GROUPS, 2 * PART), np.int32)
+    samples = np.tile(np.arange(codes.shape[1], dtype=np.uint32), 2)
+    parts = np.repeat(np.array([0, PART], np.uint32), codes.shape[1])
+    changes = weights.astype(np.int32).ravel()
+    histogram.add_changes(Bins.of_rows(codes).words, samples, parts, changes, histogram.CLEAR, histograms)
     return histograms
 
 
@@ -43,19 +48,23 @@ def histograms_of(codes, positive, negative):
 def test_values_from_histograms_equal_brute_force(rng, n_lines):
     codes, positive, negative = some_codes(rng, 9, 40)
     positive, negative = np.rint(1e6 * positive), np.rint(1e6 * negative)
-    histograms = histograms_of(codes, positive, negative)
+    histograms = histograms_of(codes, np.stack([positive, negative]))
     lines = rng.random((n_lines, 2))
-    least = np.full((n_lines, len(codes)), np.nan)
+    least = np.full((n_lines, GROUPS, GROUP), np.nan)
     subset.least_on_lines(histograms, lines, least)
-    for (a, b), row in zip(lines, least, strict=True):
+    for (a, b), row in zip(lines, least.reshape(n_lines, -1), strict=True):
         expected = [naive_subsets.least_subset_error(one, a * positive, b * negative) for one in codes]
-        np.testing.assert_allclose(row, expected, rtol=1e-12)
-    arranged, losses = np.empty_like(histograms), np.empty(len(codes))
+        np.testing.assert_allclose(row[: len(codes)], expected, rtol=1e-12)
+    arranged, losses = np.empty_like(histograms), np.empty((GROUPS, GROUP))
     subset.arrange(histograms, arranged)
-    assert (np.sort(arranged, axis=1) == np.sort(histograms, axis=1)).all()
-    histogram.least_gini(arranged, np.array([0.5, 2.0]), losses)
+    by_feature = (GROUPS, 2, N_BINS, GROUP)
+    both = (np.sort(some.reshape(by_feature), axis=2) for some in (arranged, histograms))
+    assert np.array_equal(*both)
+    masses = np.array([positive.sum(), negative.sum()])
+    histogram.least_gini(arranged, masses, np.array([0.5, 2.0]), losses)
     expected = [naive_subsets.least_subset_gini(one, 0.5 * positive, 2.0 * negative) for one in codes]
-    np.testing.assert_allclose(losses, expected, rtol=1e-7)
+    slack = ROUNDING * masses @ [0.5, 2.0]
+    np.testing.assert_allclose(losses.ravel()[: len(codes)], expected, rtol=0, atol=slack)
 
 
 def test_codes_come_in_the_order_of_their_share():

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from vjcascade.boosters import BoostingState, Round
+from vjcascade.features.bins import Bins
 from vjcascade.kernels import histogram
 from vjcascade.kernels.stump import least_gini, least_on_line
 from vjcascade.training import histograms as module
-from vjcascade.training.bins import Bins
 from vjcascade.training.histograms import Histograms
 
 N_POSITIVES, N_SAMPLES = 40, 90
@@ -60,7 +60,7 @@ def weights_of_a_run(rng, n_rounds, scale):
 @pytest.mark.parametrize("scale", [1.0, 2.0, 1e3, 1e9])
 def test_bounds_hold_in_every_round(rng, bins, scale):
     """Also where weights soar, so that bits have to go, or everything has to be added up anew."""
-    one, other = Histograms(Bins(bins)), Histograms(Bins(bins))
+    one, other = Histograms(Bins.of_rows(bins)), Histograms(Bins.of_rows(bins))
     factors = np.array([0.5, 2.0])
     for weights in weights_of_a_run(rng, 60, scale):
         now = round_of(weights)
@@ -73,7 +73,7 @@ def test_bounds_hold_in_every_round(rng, bins, scale):
 
 
 def test_bounds_are_as_close_as_is_tolerated(rng, bins):
-    measured = Histograms(Bins(bins))
+    measured = Histograms(Bins.of_rows(bins))
     for weights in weights_of_a_run(rng, 30, 2.0):
         lines = measured.on_lines(LINES[:1], round_of(weights))
         assert (lines.highest - lines.lowest).max() <= 2.1 * module.FIRST_TOLERANCE
@@ -81,7 +81,7 @@ def test_bounds_are_as_close_as_is_tolerated(rng, bins):
 
 def test_bits_that_go_for_one_class_are_not_missed_in_the_other(bins):
     """A class that grows by most of its weight, again and again, takes bits off the other one, too."""
-    measured = Histograms(Bins(bins))
+    measured = Histograms(Bins.of_rows(bins))
     positive, negative = np.zeros(N_SAMPLES), np.zeros(N_SAMPLES)
     negative[N_POSITIVES:] = 1 / (N_SAMPLES - N_POSITIVES)
     for i in range(40):
@@ -92,7 +92,7 @@ def test_bits_that_go_for_one_class_are_not_missed_in_the_other(bins):
 
 
 def test_both_parts_in_every_sample(rng, bins):
-    measured = Histograms(Bins(bins))
+    measured = Histograms(Bins.of_rows(bins))
     for _ in range(5):
         now = a_round(rng.random(N_SAMPLES), rng.random(N_SAMPLES) ** 4)
         gini, exact = measured.gini(np.ones(2), now), exact_gini(bins, now, np.ones(2))
@@ -102,10 +102,12 @@ def test_both_parts_in_every_sample(rng, bins):
 
 def test_only_what_changed_by_another_factor_is_added_up(rng, bins, monkeypatch):
     seen = []
-    add = histogram.add_changes
-    monkeypatch.setattr(histogram, "add_changes", lambda *some: seen.append(some[1].tolist()) or add(*some))
+    add = histogram.add_changes_and_measure
+    monkeypatch.setattr(
+        histogram, "add_changes_and_measure", lambda *some: seen.append(some[1].tolist()) or add(*some)
+    )
     monkeypatch.setattr(module, "FIRST_TOLERANCE", 1e-5)
-    measured = Histograms(Bins(bins))
+    measured = Histograms(Bins.of_rows(bins))
     weights = rng.uniform(0.5, 1, N_SAMPLES)
     measured.on_lines(LINES, round_of(weights))
     changed = [3, 20, 55]
@@ -116,28 +118,56 @@ def test_only_what_changed_by_another_factor_is_added_up(rng, bins, monkeypatch)
     assert seen[1] == changed
 
 
-def test_samples_that_change_often_come_to_the_front(bins, rng, monkeypatch):
+def test_samples_that_change_often_come_to_the_front(bins, rng):
     """Bounds hold as before."""
-    monkeypatch.setattr(module, "LINE", 8)
-    monkeypatch.setattr(module, "SPREAD_TO_REORDER", 2)
-    mine = Bins(bins.copy())
+    mine = Bins.of_rows(bins)
     moving = Histograms(mine)
     often = np.arange(0, N_SAMPLES, 9)
     weights = np.full(N_SAMPLES, 1 / N_SAMPLES)
     for _ in range(40):
-        moving.reorder_if_worthwhile()
         weights[often] *= rng.uniform(0.5, 2, len(often))
         now = round_of(weights / weights.sum())
-        lines, exact = moving.on_lines(LINES, mine.arranged(now)), exact_lines(bins, now)
+        lines, exact = moving.on_lines(LINES, now), exact_lines(bins, now)
         assert (lines.lowest <= exact).all()
         assert (exact <= lines.highest).all()
-    assert sorted(mine.order[: len(often)]) == often.tolist()
-    assert np.array_equal(mine.rows, bins[:, mine.order])
+    assert (mine.columns[often] < module.FRONT_SHARE * N_SAMPLES).all()
+    assert np.array_equal(mine.rows(np.arange(len(bins))), bins)
+
+
+def spread_of(measured):
+    return (measured.highest - measured.lowest).max()
+
+
+def test_bounds_of_some_features_can_be_made_closer(rng, bins):
+    """Of lines and of impurities; many features, few of them, in any order."""
+    few, many = np.array([30, 2, 17]), rng.permutation(len(bins))
+    one, other = Histograms(Bins.of_rows(bins)), Histograms(Bins.of_rows(bins))
+    factors = np.array([0.5, 2.0])
+    for weights in weights_of_a_run(rng, 8, 2.0):
+        now = round_of(weights)
+        lines, exact = one.on_lines(LINES, now), exact_lines(bins, now)
+        gini, exact_impurity = other.gini(factors, now), exact_gini(bins, now, factors)
+        for features in (few, many):
+            closer = one.closer(features)
+            assert (closer.lowest <= exact[:, features]).all()
+            assert (exact[:, features] <= closer.highest).all()
+            assert spread_of(closer) <= max(spread_of(lines) / 1.9, 1e-5)
+            closer = other.closer(features)
+            assert (closer.lowest <= exact_impurity[features]).all()
+            assert (exact_impurity[features] <= closer.highest).all()
+            assert spread_of(closer) <= max(spread_of(gini) / 1.9, 1e-5)
+
+
+def test_what_is_not_kept_cannot_be_made_closer(rng, bins, monkeypatch):
+    monkeypatch.setattr(module, "MIN_SAMPLES_TO_KEEP", N_SAMPLES + 1)
+    measured = Histograms(Bins.of_rows(bins))
+    measured.on_lines(LINES, round_of(rng.random(N_SAMPLES)))
+    assert measured.closer(np.array([1])) is None
 
 
 def test_a_part_of_the_samples_leaves_what_is_kept(rng, bins):
     """A tree's node has its own weights; the next round's are near the whole round's."""
-    measured = Histograms(Bins(bins))
+    measured = Histograms(Bins.of_rows(bins))
     now = round_of(rng.random(N_SAMPLES))
     measured.on_lines(LINES, now)
     kept, histograms = measured._kept, measured._histograms.copy()
@@ -150,7 +180,7 @@ def test_a_part_of_the_samples_leaves_what_is_kept(rng, bins):
 
 
 def test_a_class_without_weight(rng, bins):
-    measured = Histograms(Bins(bins))
+    measured = Histograms(Bins.of_rows(bins))
     for positive in (rng.random(N_SAMPLES), np.zeros(N_SAMPLES), rng.random(N_SAMPLES)):
         now = a_round(positive, rng.random(N_SAMPLES))
         lines, exact = measured.on_lines(LINES, now), exact_lines(bins, now)
@@ -161,16 +191,16 @@ def test_a_class_without_weight(rng, bins):
 def test_threads_and_blocks_do_not_matter(rng, bins, monkeypatch):
     weights = list(weights_of_a_run(rng, 4, 2.0))
     results = []
-    for per_task, at_once, n_threads in ((4096, 128, 1), (9, 4, 2), (5, 2, 3)):
-        monkeypatch.setattr(module, "FEATURES_PER_TASK", per_task)
-        monkeypatch.setattr(module, "FEATURES_AT_ONCE", at_once)
-        measured = Histograms(Bins(bins), n_threads)
+    bins = rng.integers(0, 256, (300, N_SAMPLES)).astype(np.uint8)
+    for per_task, n_threads in ((16, 1), (1, 2), (2, 3)):
+        monkeypatch.setattr(module, "TILES_PER_TASK", per_task)
+        measured = Histograms(Bins.of_rows(bins), n_threads)
         results.append([measured.on_lines(LINES, round_of(some)).lowest.tobytes() for some in weights])
     assert results[0] == results[1] == results[2]
 
 
 def test_tolerance_follows_what_bounds_leave_open(bins):
-    measured = Histograms(Bins(bins))
+    measured = Histograms(Bins.of_rows(bins))
     measured.balance(len(bins))
     assert measured._tolerance < module.FIRST_TOLERANCE
     for _ in range(40):

@@ -41,8 +41,8 @@ def make_search(rng, window, n_positives, n_negatives, step=1, n_threads=1):
 
 def losses_of(search, now, booster):
     """Return every feature's least loss over its subsets, and the chosen features' ones, constants aside."""
-    splits, every = search.samples.splits, range(len(search.samples.bins))
-    points = [splits.points(search.samples.bins.rows[feature], now) for feature in every]
+    every = np.arange(len(search.samples.bins))
+    points = [search.samples.splits.points(row, now) for row in search.samples.bins.rows(every)]
     return np.array([booster.loss(*errors, now).min() for errors in points])
 
 
@@ -65,7 +65,7 @@ def test_every_round_finds_the_best_features(rng, monkeypatch, name):
 
 
 def test_threads_do_not_matter(monkeypatch):
-    monkeypatch.setattr(histograms, "FEATURES_PER_TASK", 97)
+    monkeypatch.setattr(histograms, "TILES_PER_TASK", 1)
     results = []
     for n_threads in (1, 3):
         search = make_search(np.random.default_rng(1), Size(12, 12), 60, 90, n_threads=n_threads)

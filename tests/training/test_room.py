@@ -7,21 +7,25 @@ from dataclasses import replace
 import pytest
 
 from vjcascade.errors import SettingsError
-from vjcascade.training.room import Needs, Room
+from vjcascade.training.room import Needs
 from vjcascade.types import Size
 
 GIB = 2**30
 NEEDS = Needs(bins=5 * GIB, histograms=GIB // 2, rest=GIB // 4)
 
 
+def folders(room):
+    return room.bins.folder, room.histograms.folder
+
+
 def test_what_fits_stays_in_memory(tmp_path):
-    assert NEEDS.room(6 * GIB, tmp_path) == Room()
+    assert folders(NEEDS.room(6 * GIB, tmp_path)) == (None, None)
 
 
 def test_bins_go_to_disk_first_then_histograms(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: namedtuple("Usage", "free")(100 * GIB))  # noqa: PYI024
-    assert NEEDS.room(GIB, tmp_path / "not" / "made") == Room(bins=tmp_path)
-    assert NEEDS.room(GIB // 2, tmp_path) == Room(bins=tmp_path, histograms=tmp_path)
+    assert folders(NEEDS.room(GIB, tmp_path / "not" / "made")) == (tmp_path, None)
+    assert folders(NEEDS.room(GIB // 2, tmp_path)) == (tmp_path, tmp_path)
 
 
 def test_a_full_disk_is_named_with_both_sizes(tmp_path, monkeypatch):

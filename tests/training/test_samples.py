@@ -17,7 +17,7 @@ COLUMNS = stn.arrays(
 
 
 def bins_of(column, n_threads=1):
-    return TableSamples(np.asarray(column, float)[:, None], 1, n_threads).bins.rows[0]
+    return TableSamples(np.asarray(column, float)[:, None], 1, n_threads).bins.rows(np.array([0]))[0]
 
 
 def test_labels_and_values(rng):
@@ -25,7 +25,7 @@ def test_labels_and_values(rng):
     samples = TableSamples(table, 2, 1)
     assert samples.labels.tolist() == [1, 1, -1, -1, -1, -1, -1]
     assert np.count_nonzero(samples.labels > 0) == 2
-    assert samples.bins.rows.shape == (3, 7)
+    assert (len(samples.bins), samples.bins.n_samples) == (3, 7)
     assert np.array_equal(samples.values(np.array([2, 0])), table.T[[2, 0]])
 
 
@@ -55,7 +55,8 @@ def test_copies_change_no_bin(rng):
 
 def test_threads_change_nothing(rng):
     table = rng.normal(size=(300, 50))
-    assert np.array_equal(TableSamples(table, 9, 1).bins.rows, TableSamples(table, 9, 3).bins.rows)
+    one, other = (TableSamples(table, 9, n_threads).bins.rows(np.arange(50)) for n_threads in (1, 3))
+    assert np.array_equal(one, other)
 
 
 def test_columns_of_few_values_are_searched_exactly(rng):

@@ -47,6 +47,10 @@ def random_round(rng, search):
     return round_of(search, weights / weights.sum())
 
 
+def all_bins(search):
+    return search.samples.bins.rows(np.arange(len(search.samples.bins)))
+
+
 def errors_of(stumps):
     return np.array([s.error_p + s.error_n for s in stumps])
 
@@ -95,9 +99,7 @@ def test_what_a_stump_says_is_what_it_does(rng):
 def test_the_features_with_the_least_binned_errors_are_looked_at(rng):
     search = make_search(rng, enumerate_features(WINDOW)[::47], 20, 20)
     now = random_round(rng, search)
-    binned = np.array(
-        [naive.least_binned_error(row, search.labels, now.weights) for row in search.samples.bins.rows]
-    )
+    binned = np.array([naive.least_binned_error(row, search.labels, now.weights) for row in all_bins(search)])
     stumps = search.candidates(now, ADABOOST)[:-2]
     assert {s.feature for s in stumps} == set(np.argsort(binned, kind="stable")[:N_EXACT])
     assert (errors_of(stumps) <= binned[[s.feature for s in stumps]] + 1e-12).all()  # bins are coarser
@@ -160,7 +162,7 @@ def test_neighbouring_values_are_told_apart(rng):
 
 @pytest.mark.parametrize("n_threads", [2, 4])
 def test_threads_do_not_matter(n_threads, monkeypatch):
-    monkeypatch.setattr(histograms, "FEATURES_PER_TASK", 97)
+    monkeypatch.setattr(histograms, "TILES_PER_TASK", 1)
     monkeypatch.setattr(module, "MEASURED_PER_TASK", 5)
     pool = enumerate_features(WINDOW, HaarMode.ALL)
     results = []
@@ -212,7 +214,7 @@ def test_concave_losses_equal_brute_force_over_all_features(rng, monkeypatch, na
     state = BoostingState.start(search.labels)
     for _ in range(8):
         now = booster.begin_round(state)
-        losses = binned_losses(search.samples.bins.rows, now, booster)
+        losses = binned_losses(all_bins(search), now, booster)
         features = search._least_losses(now, booster)
         if name in {"real", "cost-sensitive-real"}:
             drop = booster.loss(np.zeros(1), np.array([now.negative_mass]), now)[0] - losses.min()
@@ -262,7 +264,8 @@ def test_the_order_of_columns_changes_nothing(name, monkeypatch):
     """Where the bins of a sample lie, its weight must be looked for, whatever a booster's search needs it for."""
     monkeypatch.setattr(histograms, "MIN_SAMPLES_TO_KEEP", 1)
     booster, plain, moved = make_booster(name, Costs(2, 1), 10), a_stage(), a_stage()
-    moved.samples.bins.reorder(np.random.default_rng(1).permutation(len(moved.labels)), n_threads=1)
+    halves = np.random.default_rng(1).permutation(len(moved.labels)).reshape(2, -1)
+    moved.samples.bins.swap(*halves, n_threads=1)
     state = BoostingState.start(plain.labels)
     for _ in range(5):
         now = booster.begin_round(state)
@@ -274,14 +277,16 @@ def test_few_features_are_measured_exactly(monkeypatch):
     """Bounds hold off nearly all features, though most weights are left as they were in earlier rounds."""
     monkeypatch.setattr(histograms, "MIN_SAMPLES_TO_KEEP", 1)
     measured, changed = [], []
-    exactly, add = StumpSearch._errors, histogram.add_changes
+    exactly, add = StumpSearch._errors, histogram.add_changes_and_measure
     monkeypatch.setattr(StumpSearch, "_errors", lambda *some: measured.append(len(some[3])) or exactly(*some))
-    monkeypatch.setattr(histogram, "add_changes", lambda *some: changed.append(len(some[1])) or add(*some))
+    monkeypatch.setattr(
+        histogram, "add_changes_and_measure", lambda *some: changed.append(len(some[1])) or add(*some)
+    )
     search, booster = a_stage(), ADABOOST
     state = BoostingState.start(search.labels)
     for _ in range(20):
         add_a_round(state, search, booster)
-    n_features, n_samples = search.samples.bins.rows.shape
+    n_features, n_samples = len(search.samples.bins), len(search.labels)
     assert sum(measured) < 20 * n_features / 5
     assert np.mean(changed) < n_samples / 2
 

@@ -9,8 +9,8 @@ import pytest
 
 from vjcascade.boosters import BoostingState, Costs, booster_names, make_booster
 from vjcascade.features import enumerate_features
+from vjcascade.features.bins import Bins
 from vjcascade.features.integrals import WindowIntegrals
-from vjcascade.training.bins import Bins
 from vjcascade.training.boosting import boost
 from vjcascade.training.samples import HaarSamples
 from vjcascade.training.search import StumpSearch
@@ -28,7 +28,7 @@ class Columns:
         order = np.argsort(-np.asarray(labels), kind="stable")
         self.labels = np.asarray(labels, np.int8)[order]
         self._columns = np.asarray(columns, np.uint8)[:, order]
-        self.bins = Bins(self._columns.copy())
+        self.bins = Bins.of_rows(self._columns)
 
     def values(self, features):
         return self._columns[features].astype(np.float64)

@@ -170,12 +170,6 @@ class Round:
         masses_n: Floats = np.bincount(groups, self.negative_part, n_groups).astype(np.float64)
         return masses_p, masses_n
 
-    def taken(self, samples: NDArray[np.intp]) -> Round:
-        """Return the round with its weights in another order of the samples; the state stays as it is."""
-        return replace(
-            self, positive_part=self.positive_part[samples], negative_part=self.negative_part[samples]
-        )
-
     def within(self, mask: NDArray[np.bool_]) -> Round:
         """Return the round as a node of a tree sees it: samples outside `mask` weigh nothing."""
         inside = Round.of_parts(self.positive_part * mask, self.negative_part * mask, self.state)

@@ -110,10 +110,8 @@ def search_a_little() -> None:
     import numpy as np
 
     from vjcascade.boosters import BoostingState, Costs, make_booster
-    from vjcascade.training.bins import Bins
     from vjcascade.training.table_search import search_of_table
 
-    Bins(np.zeros((1, 1), np.uint8)).reorder(np.zeros(1, np.intp), n_threads=1)
     search = search_of_table(np.eye(3), n_positives=1, n_threads=1)
     for name in BOOSTERS:
         booster = make_booster(name, Costs())

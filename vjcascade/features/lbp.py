@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from numpy.typing import NDArray
 
+from vjcascade.features.bins import Bins
 from vjcascade.features.cells import cell_offsets
 from vjcascade.features.integrals import SAMPLES_PER_BLOCK, WindowIntegrals
 from vjcascade.kernels.lbp import feature_codes
-from vjcascade.parallel import blocks, run_all
-from vjcascade.scratch import let_go, scratch_array
+from vjcascade.kernels.tiles import TILE
+from vjcascade.parallel import run_all
+from vjcascade.scratch import Space, let_go
 
-FEATURES_PER_TASK = 1024
 
-
-def lbp_codes(
-    features: NDArray[np.void], integrals: WindowIntegrals, n_threads: int = 1, folder: Path | None = None
-) -> NDArray[np.uint8]:
+def lbp_codes(features: NDArray[np.void], integrals: WindowIntegrals) -> NDArray[np.uint8]:
     """Compute the codes of features in windows, as the detector does.
 
     Contrast does not count: a code only says which cells are at least as bright as the middle one, and the
@@ -30,10 +26,6 @@ def lbp_codes(
         Inside the window.
     integrals : WindowIntegrals
         Of the windows.
-    n_threads : int
-        Threads; the result does not depend on it.
-    folder : Path, optional
-        Where the codes are kept if not in memory; see `vjcascade.scratch.scratch_array`.
 
     Returns
     -------
@@ -58,11 +50,45 @@ def lbp_codes(
     if (np.minimum(x, y) < 0).any() or (x + 3 * w > width).any() or (y + 3 * h > height).any():
         raise ValueError(f"a feature reaches out of these {integrals.window} windows")
     rows = cell_offsets(features, width + 1)
-    codes = scratch_array((len(features), len(integrals)), np.uint8, folder)
-
-    def fill(part: slice) -> None:
-        feature_codes(integrals.corners, rows[part], SAMPLES_PER_BLOCK, codes[part])
-        let_go(codes[part])
-
-    run_all(fill, blocks(len(features), FEATURES_PER_TASK), n_threads)
+    codes = np.empty((len(features), len(integrals)), np.uint8)
+    feature_codes(integrals.corners, rows, SAMPLES_PER_BLOCK, codes)
     return codes
+
+
+def lbp_bins(
+    features: NDArray[np.void], integrals: WindowIntegrals, n_threads: int, space: Space | None = None
+) -> Bins:
+    """Compute the codes of all features in all windows, for the search.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_features,), dtype `LBP_DTYPE`
+        The pool.
+    integrals : WindowIntegrals
+        Of the training windows.
+    n_threads : int
+        Threads; the result does not depend on it.
+    space : Space, optional
+        Where the codes are kept, if not in memory of their own.
+
+    Returns
+    -------
+    Bins
+        One byte a code.
+
+    Examples
+    --------
+    >>> from vjcascade.features.cells import enumerate_cells
+    >>> from vjcascade.types import Size
+    >>> windows = np.diag([9, 5, 1]).astype(np.uint8)[None]
+    >>> lbp_bins(enumerate_cells(Size(3, 3)), WindowIntegrals.of(windows), n_threads=1).rows(np.array([0]))
+    array([[128]], dtype=uint8)
+    """
+    bins = Bins(len(features), len(integrals), space)
+
+    def fill(tile: int) -> None:
+        bins.put(tile, lbp_codes(features[TILE * tile : TILE * tile + TILE], integrals))
+        let_go(bins.tiles[tile])
+
+    run_all(fill, range(len(bins.tiles)), n_threads)
+    return bins

@@ -11,9 +11,13 @@ from numpy.typing import NDArray
 from vjcascade.kernels._compile import kernel
 from vjcascade.kernels.integral import fill_integrals, fill_tilted
 from vjcascade.kernels.scan import window_scale
+from vjcascade.kernels.tiles import GROUPS, TILE, put_rows
 
 N_BINS = 256
 """Bins of a feature: what one byte can count."""
+
+SAMPLES_AT_ONCE = 256
+"""Samples that are binned together: the differences of corners that a tile's features share stay in a cache."""
 
 
 @kernel
@@ -82,46 +86,110 @@ def feature_values(
 @kernel
 def bin_edges(
     corners: NDArray[np.int32],  # IN (n_corners, n_samples) of a few samples that stand for all
-    rows: NDArray[np.uint32],  # IN (n_features, 3, 4)
+    pairs: NDArray[np.uint32],  # IN (n_pairs, 2) corners whose difference is wanted
+    places: NDArray[
+        np.uint32
+    ],  # IN (n_features, 3, 2) of each rectangle, the pairs of its upper and lower corners
     weights: NDArray[np.float32],  # IN (n_features, 3)
     inverse_norms: NDArray[np.float32],  # IN (n_samples,)
     lowest: NDArray[np.float32],  # OUT (n_features,) where bin 0 begins
     per_unit: NDArray[np.float32],  # OUT (n_features,) bins per unit of value; 0 for a constant feature
 ) -> None:
     """Spread each feature's bins between the second smallest and the second largest of the samples' values."""
-    values = np.empty(len(inverse_norms), np.float32)
-    for f in range(len(rows)):
-        _fill_values(corners, rows[f], weights[f], inverse_norms, 0, values)
+    n_samples = len(inverse_norms)
+    differences, values = np.empty((len(pairs), n_samples), np.float32), np.empty(n_samples, np.float32)
+    _fill_differences(corners, pairs, 0, n_samples, differences)
+    for f in range(len(places)):
+        _fill_by_differences(
+            differences, places[f], weights[f], inverse_norms, np.float32(1), np.float32(0), values
+        )
         low, second_low = np.float32(np.inf), np.float32(np.inf)
         high, second_high = np.float32(-np.inf), np.float32(-np.inf)
         for value in values:
             second_low, low = min(second_low, max(low, value)), min(low, value)
             second_high, high = max(second_high, min(high, value)), max(high, value)
-        lowest[f] = second_low if len(values) > 1 else low
+        lowest[f] = second_low if n_samples > 1 else low
         span = second_high - lowest[f]
         per_unit[f] = np.float32(N_BINS) / span if span > 0 else np.float32(0)
 
 
 @kernel
-def bin_values(
+def bin_tiles(
     corners: NDArray[np.int32],  # IN (n_corners, n_samples)
-    rows: NDArray[np.uint32],  # IN (n_features, 3, 4)
+    pairs: NDArray[np.uint32],  # IN (n_pairs, 2)
+    places: NDArray[np.uint32],  # IN (n_features, 3, 2)
     weights: NDArray[np.float32],  # IN (n_features, 3)
     inverse_norms: NDArray[np.float32],  # IN (n_samples,)
-    lowest: NDArray[np.float32],  # IN (n_features,)
     per_unit: NDArray[np.float32],  # IN (n_features,)
-    block: int,
-    bins: NDArray[np.uint8],  # OUT (n_features, n_samples)
+    offsets: NDArray[np.float32],  # IN (n_features,) what of a value in bins lies below bin 0
+    words: NDArray[np.uint64],  # OUT (n_tiles, n_samples, GROUPS) the features' tiles
 ) -> None:
     """Write every value's bin; values beyond the edges go into the first and the last bin."""
-    n_samples = len(inverse_norms)
-    buffer = np.empty(block, np.float32)
-    for start in range(0, n_samples, block):  # a block of samples keeps its corners in the cache
-        values = buffer[: min(block, n_samples - start)]
-        for f in range(len(rows)):
-            _fill_values(corners, rows[f], weights[f], inverse_norms, start, values)
-            low, scale = lowest[f], per_unit[f]
-            out = bins[f, start : start + len(values)]
-            for i in range(len(values)):
-                place = max(np.float32(0), min(np.float32(N_BINS - 1), (values[i] - low) * scale))
-                out[i] = np.uint8(np.int32(place))
+    n_features, n_samples = len(places), len(inverse_norms)
+    differences = np.empty((len(pairs), SAMPLES_AT_ONCE), np.float32)
+    values = np.empty((TILE, SAMPLES_AT_ONCE), np.float32)
+    bins = np.zeros((TILE, SAMPLES_AT_ONCE), np.uint8)
+    turned = np.empty((SAMPLES_AT_ONCE, GROUPS), np.uint64)
+    for start in range(0, n_samples, SAMPLES_AT_ONCE):
+        n = min(SAMPLES_AT_ONCE, n_samples - start)
+        _fill_differences(corners, pairs, start, n, differences)
+        norms = inverse_norms[start : start + n]
+        for tile in range(len(words)):
+            first = TILE * tile
+            for f in range(first, min(first + TILE, n_features)):
+                own = values[f - first, :n]
+                _fill_by_differences(differences, places[f], weights[f], norms, per_unit[f], offsets[f], own)
+            _fill_bins(values.reshape(values.size), bins.reshape(bins.size))
+            put_rows(bins.view(np.uint64), turned)
+            words[tile, start : start + n] = turned[:n]
+
+
+@kernel
+def _fill_differences(
+    corners: NDArray[np.int32],  # IN (n_corners, n_samples)
+    pairs: NDArray[np.uint32],  # IN (n_pairs, 2)
+    start: int,
+    n: int,
+    differences: NDArray[np.float32],  # OUT (n_pairs, n or more) of `n` samples from `start` on
+) -> None:
+    """Write differences of corners: features share them, and a rectangle's sum is the difference of two."""
+    for k in range(len(pairs)):
+        p0, p1 = corners[pairs[k, 0], start : start + n], corners[pairs[k, 1], start : start + n]
+        out = differences[k]
+        for i in range(n):
+            out[i] = np.float32(p0[i] - p1[i])
+
+
+@kernel
+def _fill_by_differences(
+    differences: NDArray[np.float32],  # IN (n_pairs, n_samples or more)
+    places: NDArray[np.uint32],  # IN (3, 2)
+    weights: NDArray[np.float32],  # IN (3,)
+    norms: NDArray[np.float32],  # IN (n_samples,)
+    per_unit: np.float32,
+    offset: np.float32,
+    values: NDArray[np.float32],  # OUT (n_samples,)
+) -> None:
+    """Write one feature's values, those of `feature_values`, in other units and less an offset.
+
+    Sums over rectangles are whole numbers: below 2 ** 24, so in windows of up to 65,793 pixels, they are exact.
+    """
+    w0, w1, w2 = weights[0], weights[1], weights[2]
+    a0, a1 = differences[places[0, 0]], differences[places[0, 1]]
+    b0, b1 = differences[places[1, 0]], differences[places[1, 1]]
+    if w2 == 0:
+        for i in range(len(values)):
+            total = w0 * (a0[i] - a1[i]) + w1 * (b0[i] - b1[i])
+            values[i] = total * norms[i] * per_unit - offset
+    else:
+        c0, c1 = differences[places[2, 0]], differences[places[2, 1]]
+        for i in range(len(values)):
+            total = w0 * (a0[i] - a1[i]) + w1 * (b0[i] - b1[i]) + w2 * (c0[i] - c1[i])
+            values[i] = total * norms[i] * per_unit - offset
+
+
+@kernel
+def _fill_bins(values: NDArray[np.float32], bins: NDArray[np.uint8]) -> None:  # IN, OUT (n,)
+    """Write the bins of values that count in bins."""
+    for i in range(len(values)):
+        bins[i] = np.uint8(np.int32(max(np.float32(0), min(np.float32(N_BINS - 1), values[i]))))

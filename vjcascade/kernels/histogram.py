@@ -1,7 +1,9 @@
-"""Histograms: the weight of positives and of negatives in each bin of a feature, in whole units.
+"""Histograms: the weight in each bin of a feature, in whole units.
 
-Whole numbers, so that what is added today can be taken off tomorrow without a trace. Both weights share an int64,
-that of positives times 2 ** 32 plus that of negatives, so that one addition changes both.
+Whole numbers, so that what is added today can be taken off tomorrow without a trace. The weights of positives are one
+part of a histogram, those of negatives the other. Eight neighbouring features, a group, lie together bin by bin, as
+their bytes do in `vjcascade.kernels.tiles`: in steps of eight, sums over bins and extremes of them are found for all
+eight at once.
 """
 
 import numpy as np
@@ -9,9 +11,16 @@ from numpy.typing import NDArray
 
 from vjcascade.kernels._compile import kernel
 from vjcascade.kernels.haar import N_BINS
+from vjcascade.kernels.tiles import GROUP, GROUPS
+
+PART = N_BINS * GROUP
+"""Items of a part of a group's histograms."""
+
+N_CUTS = (N_BINS - 1) * GROUP
+"""Items of a group that belong to a cut with bins on both sides."""
 
 WHOLE = 2.0**30
-"""What the largest value of a line is scaled to: its extremes are looked for among whole numbers."""
+"""What all weight is scaled to: extremes are looked for among whole numbers, several at once."""
 
 CLEAR = 31
 """As a number of bits to take off a histogram: all."""
@@ -19,129 +28,170 @@ CLEAR = 31
 
 @kernel
 def add_changes(
-    bins: NDArray[np.uint8],  # IN (n_features, n_samples)
+    words: NDArray[np.uint64],  # IN (n_tiles, n_samples, GROUPS) bins
     samples: NDArray[np.uint32],  # IN (n_changes,) whose weights change
-    changes: NDArray[np.int64],  # IN (n_changes,) by how much, as positives and as negatives
+    parts: NDArray[np.uint32],  # IN (n_changes,) where the part begins that changes: 0 or PART
+    changes: NDArray[np.int32],  # IN (n_changes,) by how much
     shift: int,  # bits to take off all weights before, or `CLEAR`
-    histograms: NDArray[np.int64],  # IN and OUT (n_features, N_BINS)
+    histograms: NDArray[np.int32],  # IN and OUT (n_tiles * GROUPS, 2 * PART)
 ) -> None:
-    """Bring histograms up to date."""
-    if shift == CLEAR:
-        histograms[:] = 0
-    elif shift > 0:
-        _shorten(histograms.reshape(histograms.size), shift)
-    near = np.empty((4, N_BINS), np.int64)
-    n_features = len(bins)
-    for first in range(0, n_features - n_features % 4, 4):
-        _add_to_four(bins[first : first + 4], samples, changes, histograms[first : first + 4], near)
-    for feature in range(n_features - n_features % 4, n_features):
-        row, sums = bins[feature], histograms[feature]
-        for k in range(len(samples)):
-            sums[row[samples[k]]] += changes[k]
+    """Bring histograms up to date.
 
-
-@kernel
-def _shorten(weights: NDArray[np.int64], shift: int) -> None:  # IN and OUT (n,)
-    """Take bits off both weights, rounding down."""
-    half = np.int64(32)
-    for i in range(len(weights)):
-        negatives = np.int64(np.int32(weights[i]))
-        positives = (weights[i] - negatives) >> half
-        weights[i] = ((positives >> shift) << half) + (negatives >> shift)
-
-
-@kernel
-def _add_to_four(
-    rows: NDArray[np.uint8],  # IN (4, n_samples)
-    samples: NDArray[np.uint32],  # IN (n,)
-    changes: NDArray[np.int64],  # IN (n,)
-    histograms: NDArray[np.int64],  # IN and OUT (4, N_BINS)
-    near: NDArray[np.int64],  # (4, N_BINS) to work in
-) -> None:
-    """Add changes to four features in one pass: four chains of additions hide each other's latency.
-
-    Memory gives whole histograms much faster than items of them in random order, so these are copied.
+    What is read here and there is copied near before: memory gives many lines at once much faster than one by one.
     """
-    near[:] = histograms
-    row0, row1, row2, row3 = rows[0], rows[1], rows[2], rows[3]
-    sums0, sums1, sums2, sums3 = near[0], near[1], near[2], near[3]
-    for k in range(len(samples)):
-        sample, change = samples[k], changes[k]
-        sums0[row0[sample]] += change
-        sums1[row1[sample]] += change
-        sums2[row2[sample]] += change
-        sums3[row3[sample]] += change
-    histograms[:] = near
+    near = np.empty(histograms.shape[1], np.int32)
+    lines = np.empty((GROUPS, len(samples)), np.uint64)
+    for tile in range(len(words)):
+        for i in range(len(samples)):
+            for g in range(GROUPS):
+                lines[g, i] = words[tile, samples[i], g]
+        for g in range(GROUPS):
+            histogram = histograms[GROUPS * tile + g]
+            if shift == CLEAR:
+                near[:] = 0
+            else:
+                for i in range(len(near)):
+                    near[i] = histogram[i] >> np.int32(shift)  # rounds down
+            _add_to_group(lines[g], parts, changes, near)
+            _copy(near, histogram)
+
+
+@kernel
+def _add_to_group(
+    words: NDArray[np.uint64],  # IN (n,)
+    parts: NDArray[np.uint32],  # IN (n,)
+    changes: NDArray[np.int32],  # IN (n,)
+    histograms: NDArray[np.int32],  # IN and OUT (2 * PART,)
+) -> None:
+    """Add changes to eight features in one pass: eight chains of additions hide each other's latency."""
+    for i in range(len(changes)):
+        word, part, change = words[i], parts[i], changes[i]
+        for lane in range(GROUP):
+            place = ((word >> np.uint64(8 * lane)) & np.uint64(255)) * np.uint64(GROUP) + np.uint64(lane)
+            histograms[place + part] += change
+
+
+@kernel
+def add_changes_and_measure(
+    words: NDArray[np.uint64],  # IN (n_tiles, n_samples, GROUPS)
+    samples: NDArray[np.uint32],  # IN (n_changes,)
+    parts: NDArray[np.uint32],  # IN (n_changes,)
+    changes: NDArray[np.int32],  # IN (n_changes,)
+    shift: int,
+    histograms: NDArray[np.int32],  # IN and OUT (n_tiles * GROUPS, 2 * PART)
+    masses: NDArray[np.float64],  # IN (2,)
+    lines: NDArray[np.float64],  # IN (n_lines, 2)
+    least: NDArray[np.float64],  # OUT (n_lines, n_tiles * GROUPS, GROUP)
+) -> None:
+    """Do both, tile by tile, while its histograms are in a cache."""
+    for tile in range(len(words)):
+        own = slice(GROUPS * tile, GROUPS * tile + GROUPS)
+        add_changes(words[tile : tile + 1], samples, parts, changes, shift, histograms[own])
+        least_on_lines(histograms[own], masses, lines, least[:, own])
 
 
 @kernel
 def least_on_lines(
-    histograms: NDArray[np.int64],  # IN (n_features, N_BINS)
+    histograms: NDArray[np.int32],  # IN (n_groups, 2 * PART)
+    masses: NDArray[np.float64],  # IN (2,) what all positives weigh, and all negatives
     lines: NDArray[np.float64],  # IN (n_lines, 2)
-    least: NDArray[np.float64],  # OUT (n_lines, n_features)
+    least: NDArray[np.float64],  # OUT (n_lines, n_groups, GROUP)
 ) -> None:
     """Write for each line (a, b) and feature the least a * errors_p + b * errors_n over all cuts and both polarities.
 
-    A cut has bins on both sides: the two constant weak classifiers are no feature's.
+    A cut has bins on both sides: the two constant weak classifiers are no feature's. In float32: off by up to
+    a millionth of what the masses come to.
     """
-    below = np.empty(N_BINS, np.int64)
-    below_p, below_n = np.empty(N_BINS, np.int32), np.empty(N_BINS, np.int32)
-    rest = np.empty(N_BINS - 1, np.int32)
-    for f in range(len(histograms)):
-        _sum_up(histograms[f], below, below_p, below_n)
-        mass_p, mass_n = np.float64(below_p[N_BINS - 1]), np.float64(below_n[N_BINS - 1])
+    below_p, below_n = np.empty(PART, np.int32), np.empty(PART, np.int32)
+    rest, spare = np.empty(PART, np.int32), np.empty(PART, np.int32)
+    low, high = np.empty(GROUP, np.int32), np.empty(GROUP, np.int32)
+    for group in range(len(histograms)):
+        _sum_up(histograms[group, :PART], below_p)
+        _sum_up(histograms[group, PART:], below_n)
         for line in range(len(lines)):
-            whole = lines[line, 0] * mass_p + lines[line, 1] * mass_n
-            scale = WHOLE / whole if whole > 0 else 0.0
-            a, b = lines[line, 0] * scale, lines[line, 1] * scale
-            for k in range(N_BINS - 1):
-                rest[k] = np.int32(a * np.float64(below_p[k]) - b * np.float64(below_n[k]))
-            low, high = rest[0], rest[0]
-            for k in range(1, N_BINS - 1):  # of whole numbers, several at once
-                low, high = min(low, rest[k]), max(high, rest[k])
-            least[line, f] = min(b * mass_n + low, a * mass_p - high) * (whole / WHOLE)
-
-
-@kernel
-def _sum_up(
-    histogram: NDArray[np.int64],  # IN (N_BINS,)
-    below: NDArray[np.int64],  # OUT (N_BINS,)
-    below_p: NDArray[np.int32],  # OUT (N_BINS,)
-    below_n: NDArray[np.int32],  # OUT (N_BINS,)
-) -> None:
-    """Write the weights up to each bin, together and apart."""
-    total, half = np.int64(0), np.int64(32)
-    for k in range(N_BINS):
-        total += histogram[k]
-        below[k] = total
-    for k in range(N_BINS):
-        below_n[k] = np.int32(below[k])
-        below_p[k] = np.int32((below[k] - np.int64(below_n[k])) >> half)
+            mass_p, mass_n = lines[line, 0] * masses[0], lines[line, 1] * masses[1]
+            unit = (mass_p + mass_n) / WHOLE
+            a = np.float32(lines[line, 0] / unit if unit > 0 else 0.0)
+            b = np.float32(lines[line, 1] / unit if unit > 0 else 0.0)
+            for i in range(PART):
+                rest[i] = np.int32(a * np.float32(below_p[i]) - b * np.float32(below_n[i]))
+            _copy(rest, spare)
+            _fold_min(spare, low)
+            _fold_max(rest, high)
+            for lane in range(GROUP):
+                least[line, group, lane] = min(mass_n + low[lane] * unit, mass_p - high[lane] * unit)
 
 
 @kernel
 def least_gini(
-    histograms: NDArray[np.int64],  # IN (n_features, N_BINS)
+    histograms: NDArray[np.int32],  # IN (n_groups, 2 * PART)
+    masses: NDArray[np.float64],  # IN (2,)
     factors: NDArray[np.float64],  # IN (2,) what a unit of positives and of negatives weighs
-    losses: NDArray[np.float64],  # OUT (n_features,)
+    losses: NDArray[np.float64],  # OUT (n_groups, GROUP)
 ) -> None:
-    """Write the least sum of both sides' 2 P N / (P + N) over all cuts with bins on both sides."""
-    a, b = factors[0], factors[1]
-    below = np.empty(N_BINS, np.int64)
-    below_p, below_n = np.empty(N_BINS, np.int32), np.empty(N_BINS, np.int32)
-    sums = np.empty(N_BINS - 1, np.int32)
-    for f in range(len(histograms)):
-        _sum_up(histograms[f], below, below_p, below_n)
-        mass_p, mass_n = a * np.float64(below_p[N_BINS - 1]), b * np.float64(below_n[N_BINS - 1])
-        whole = mass_p + mass_n
-        scale = WHOLE / whole if whole > 0 else 0.0
-        for k in range(N_BINS - 1):
-            left_p, left_n = a * np.float64(below_p[k]), b * np.float64(below_n[k])
+    """Write the least sum of both sides' 2 P N / (P + N) over all cuts with bins on both sides.
+
+    In float32: off by up to a millionth of what the masses come to.
+    """
+    below_p, below_n = np.empty(PART, np.int32), np.empty(PART, np.int32)
+    sums, least = np.empty(PART, np.int32), np.empty(GROUP, np.int32)
+    unit = (factors[0] * masses[0] + factors[1] * masses[1]) / WHOLE
+    scale = 1 / unit if unit > 0 else 0.0
+    a, b = np.float32(factors[0] * scale), np.float32(factors[1] * scale)
+    mass_p, mass_n = a * np.float32(masses[0]), b * np.float32(masses[1])
+    nothing = np.float32(1e-9)  # an empty side has no impurity
+    for group in range(len(histograms)):
+        _sum_up(histograms[group, :PART], below_p)
+        _sum_up(histograms[group, PART:], below_n)
+        for i in range(PART):
+            left_p, left_n = a * np.float32(below_p[i]), b * np.float32(below_n[i])
             right_p, right_n = mass_p - left_p, mass_n - left_n
-            left = left_p * left_n / (left_p + left_n + 1e-300)  # an empty side has none
-            right = right_p * right_n / (right_p + right_n + 1e-300)
-            sums[k] = np.int32((left + right) * scale)
-        least = sums[0]
-        for k in range(1, N_BINS - 1):
-            least = min(least, sums[k])
-        losses[f] = 2 * least * (whole / WHOLE)
+            left = left_p * left_n / (left_p + left_n + nothing)
+            sums[i] = np.int32(left + right_p * right_n / (right_p + right_n + nothing))
+        _fold_min(sums, least)
+        for lane in range(GROUP):
+            losses[group, lane] = 2 * unit * least[lane]
+
+
+@kernel
+def _copy(items: NDArray[np.int32], into: NDArray[np.int32]) -> None:  # IN, OUT (n,)
+    """Copy items in the one way that is compiled to vectors."""
+    for i in range(len(items)):
+        into[i] = items[i]
+
+
+@kernel
+def _sum_up(histograms: NDArray[np.int32], below: NDArray[np.int32]) -> None:  # IN, OUT (PART,)
+    """Write eight features' weights up to each bin."""
+    for i in range(GROUP):
+        below[i] = histograms[i]
+    for i in range(GROUP, PART):
+        below[i] = below[i - GROUP] + histograms[i]
+
+
+@kernel
+def _fold_min(
+    items: NDArray[np.int32], least: NDArray[np.int32]
+) -> None:  # IN and lost (PART,), OUT (GROUP,)
+    """Write eight features' least items over all cuts: halves are laid upon each other until eight are left."""
+    half, n = PART // 2, N_CUTS - PART // 2
+    while half >= GROUP:
+        near, far = items[:n], items[half : half + n]
+        for i in range(n):
+            near[i] = min(near[i], far[i])
+        half //= 2
+        n = half
+    least[:] = items[:GROUP]
+
+
+@kernel
+def _fold_max(items: NDArray[np.int32], greatest: NDArray[np.int32]) -> None:  # IN and lost, OUT (GROUP,)
+    """Write eight features' greatest items over all cuts."""
+    half, n = PART // 2, N_CUTS - PART // 2
+    while half >= GROUP:
+        near, far = items[:n], items[half : half + n]
+        for i in range(n):
+            near[i] = max(near[i], far[i])
+        half //= 2
+        n = half
+    greatest[:] = items[:GROUP]

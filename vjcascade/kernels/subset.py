@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from vjcascade.kernels._compile import kernel
 from vjcascade.kernels.haar import N_BINS
+from vjcascade.kernels.histogram import PART
 from vjcascade.kernels.stump import add_up, impurity_of_cuts
+from vjcascade.kernels.tiles import GROUP
 
 SHARE_STEPS = 2.0**45
 """Shares are told apart in so many steps."""
@@ -100,45 +102,36 @@ def least_gini(
 
 @kernel
 def least_on_lines(
-    histograms: NDArray[np.int64],  # IN (n_features, N_BINS) as in `vjcascade.kernels.histogram`
+    histograms: NDArray[np.int32],  # IN (n_groups, 2 * PART)
     lines: NDArray[np.float64],  # IN (n_lines, 2)
-    least: NDArray[np.float64],  # OUT (n_lines, n_features)
+    least: NDArray[np.float64],  # OUT (n_lines, n_groups, GROUP)
 ) -> None:
     """Write for each line (a, b) and feature the least a * errors_p + b * errors_n over all subsets."""
-    weights = np.empty((2, N_BINS))
-    for f in range(len(histograms)):
-        _unpack(histograms[f], weights)
-        for line in range(len(lines)):
-            a, b = lines[line, 0], lines[line, 1]
-            even, odd = 0.0, 0.0  # two chains of additions
-            for code in range(0, N_BINS, 2):
-                even += min(a * weights[0, code], b * weights[1, code])
-                odd += min(a * weights[0, code + 1], b * weights[1, code + 1])
-            least[line, f] = even + odd
+    for line in range(len(lines)):
+        a, b = lines[line, 0], lines[line, 1]
+        for group in range(len(histograms)):
+            least[line, group] = 0
+            for code in range(N_BINS):
+                for lane in range(GROUP):
+                    place = GROUP * code + lane
+                    least[line, group, lane] += min(
+                        a * histograms[group, place], b * histograms[group, PART + place]
+                    )
 
 
 @kernel
 def arrange(
-    histograms: NDArray[np.int64],  # IN (n_features, N_BINS)
-    arranged: NDArray[np.int64],  # OUT (n_features, N_BINS)
+    histograms: NDArray[np.int32],  # IN (n_groups, 2 * PART)
+    arranged: NDArray[np.int32],  # OUT (n_groups, 2 * PART)
 ) -> None:
     """Write histograms of codes in the order of `codes_by_share`: what is then true of bins is true of codes."""
     weights, order = np.empty((2, N_BINS)), np.empty(N_BINS, np.int64)
-    for f in range(len(histograms)):
-        _unpack(histograms[f], weights)
-        codes_by_share(weights, order)
-        for k in range(N_BINS):
-            arranged[f, k] = histograms[f, order[k]]
-
-
-@kernel
-def _unpack(
-    histogram: NDArray[np.int64],  # IN (N_BINS,)
-    weights: NDArray[np.float64],  # OUT (2, N_BINS)
-) -> None:
-    """Write the weights of positives and of negatives apart."""
-    half = np.int64(32)
-    for code in range(N_BINS):
-        negatives = np.int64(np.int32(histogram[code]))
-        weights[0, code] = np.float64((histogram[code] - negatives) >> half)
-        weights[1, code] = np.float64(negatives)
+    for group in range(len(histograms)):
+        for lane in range(GROUP):
+            for code in range(N_BINS):
+                weights[0, code] = histograms[group, GROUP * code + lane]
+                weights[1, code] = histograms[group, PART + GROUP * code + lane]
+            codes_by_share(weights, order)
+            for k in range(N_BINS):
+                arranged[group, GROUP * k + lane] = np.int32(weights[0, order[k]])
+                arranged[group, PART + GROUP * k + lane] = np.int32(weights[1, order[k]])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.training.room import IN_MEMORY, Room
+from vjcascade.training.room import Room
 from vjcascade.training.usage import Stopwatch
 
 
@@ -304,7 +304,7 @@ class Work:
     listener: Listener = ignore
     stage: int = 0
     clock: Stopwatch = field(default_factory=Stopwatch, compare=False)
-    room: Room = IN_MEMORY
+    room: Room = field(default_factory=Room)
 
     def progress(self, done: int, total: int, detail: str = "", pass_rate: float | None = None) -> None:
         """Tell how far it is.

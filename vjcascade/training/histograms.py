@@ -5,25 +5,40 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.boosters import Round
 from vjcascade.boosters.state import Floats
+from vjcascade.features.bins import Bins
 from vjcascade.kernels import histogram
 from vjcascade.kernels.haar import N_BINS
+from vjcascade.kernels.tiles import GROUP, GROUPS, TILE
 from vjcascade.parallel import blocks, run_all
-from vjcascade.scratch import let_go, scratch_array
-from vjcascade.training.bins import Bins
-from vjcascade.training.splits import THRESHOLDS, Splits
+from vjcascade.scratch import Space, let_go
+from vjcascade.training.splits import THRESHOLDS, Splits, Update
 
-FEATURES_PER_TASK = 1024
+TILES_PER_TASK = 16
 
-FEATURES_AT_ONCE = 256
-"""Their histograms stay in a second-level cache between being brought up to date and being read."""
+N_ITEMS = 2 * histogram.PART
+"""Of a group's histograms: both parts."""
+
+CLOSER = 4.0
+"""When bounds of some features are made closer, so many times less weight may be out of date."""
+
+FRONT_SHARE = 0.125
+"""Share of the samples whose columns come first: those whose weights change most often."""
+
+ROUNDS_TO_MOVE = 8
+"""After so many rounds it is looked up which samples these are."""
+
+FORGOTTEN = 0.9
+"""What a change of a sample's weight counts a round later."""
+
+WORTH_MOVING = 2.0
+"""By so much a sample's changes must count more than those of the one whose place it takes."""
 
 START_BITS, MAX_BITS = 28, 30
 """The weights of a class sum to so many bits of units at first, and at most."""
@@ -49,20 +64,11 @@ TIGHTENED_BY = 4.0
 SHARE_LEFT_OPEN = 0.002, 0.008
 """Where bounds leave fewer features open, more weight may be out of date, and where they leave more, less."""
 
-LINE = 64
-"""Bytes that a processor reads at once."""
-
-FORGOTTEN = 0.9
-"""What a use of a sample counts a round later."""
-
-SPREAD_TO_REORDER = 12
-"""Bytes of a row read in vain, as a multiple of the row, after which its columns are put in another order."""
-
 LIGHT_CLASS = 1e-9
 """A class that weighs less than this share of all is taken to weigh so much."""
 
-ROUNDING = 1e-8
-"""What the rounding of sums may come to, as a share of them."""
+ROUNDING = 1e-6
+"""What the rounding of sums may come to, as a share of them: kernels compute in float32."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +85,24 @@ class Measured:
     highest: Floats
 
 
-Measure = Callable[[NDArray[np.int64], Floats, slice], None]
-"""Called as `measure(histograms, unit, part)` for the features of a part of the pool."""
+@dataclass(frozen=True, eq=False)
+class _Question:
+    """What is asked of histograms.
+
+    Attributes
+    ----------
+    n_values : int
+        Values for each feature.
+    measure : callable
+        Called as `measure(update, histograms, masses, unit, values)` for some groups of features: brings their
+        histograms up to date and fills in the values.
+    bounds : callable
+        Takes values, and the weights that the histograms stand for.
+    """
+
+    n_values: int
+    measure: Callable[[Update, NDArray[np.int32], Floats, Floats, Floats], None]
+    bounds: Callable[[Floats, _Weights], Measured]
 
 
 class Histograms:
@@ -94,14 +116,14 @@ class Histograms:
     Parameters
     ----------
     bins : Bins
-        Each feature's values, sorted into bins. Their columns are put in another order where that pays.
+        Each feature's values, sorted into bins.
     n_threads : int
         Threads; results do not depend on it.
     splits : Splits
         What is measured: cuts between bins, or subsets of them. Either way a value is computed from sums over bins,
         those on one side and those on the other, and the bounds hold for sums over any bins.
-    folder : Path, optional
-        Where histograms are kept if not in memory; see `vjcascade.scratch.scratch_array`.
+    space : Space, optional
+        Where histograms are kept, if not in memory of their own.
     """
 
     def __init__(
@@ -109,20 +131,21 @@ class Histograms:
         bins: Bins,
         n_threads: int = 1,
         splits: Splits = THRESHOLDS,
-        folder: Path | None = None,
+        space: Space | None = None,
     ) -> None:
         self._bins = bins
         self._splits = splits
-        self._folder = folder
+        self._space = space or Space()
         self._n_threads = n_threads
         self._kept: _Weights | None = None
-        self._histograms: NDArray[np.int64] | None = None
+        self._histograms: NDArray[np.int32] | None = None
+        self._asked: tuple[_Question, _Weights, Floats] | None = None
         self._tolerance = FIRST_TOLERANCE
         self._uses = np.zeros(bins.n_samples)
-        self._n_spread = 0
+        self._n_rounds = 0
 
     def on_lines(self, lines: Floats, now: Round) -> Measured:
-        """Return each feature's least ``a * errors_p + b * errors_n``.
+        """Return each feature's least ``a * errors_p + b * errors_n`` of several lines.
 
         Parameters
         ----------
@@ -136,13 +159,18 @@ class Histograms:
         Measured
             Bounds of shape (n_lines, n_features).
         """
-        values = np.empty((len(lines), len(self._bins)))
 
-        def measure(histograms: NDArray[np.int64], unit: Floats, part: slice) -> None:
-            self._splits.least_on_lines(histograms, lines * unit, values[:, part])
+        def measure(
+            update: Update, histograms: NDArray[np.int32], masses: Floats, unit: Floats, values: Floats
+        ) -> None:
+            self._splits.least_on_lines(update, histograms, masses, lines * unit, values)
 
-        weights = self._pass(now, measure)
-        return Measured(values - (lines @ weights.above)[:, None], values + (lines @ weights.below)[:, None])
+        def bounds(values: Floats, weights: _Weights) -> Measured:
+            return Measured(
+                values - (lines @ weights.above)[:, None], values + (lines @ weights.below)[:, None]
+            )
+
+        return self._ask(_Question(len(lines), measure, bounds), now)
 
     def gini(self, factors: Floats, now: Round) -> Measured:
         """Return each feature's least Gini impurity of two sides, the sum of their 2 P N / (P + N).
@@ -159,14 +187,51 @@ class Histograms:
         Measured
             Bounds of shape (n_features,).
         """
-        values = np.empty(len(self._bins))
 
-        def measure(histograms: NDArray[np.int64], unit: Floats, part: slice) -> None:
-            self._splits.least_gini(histograms, factors * unit, values[part])
+        def measure(
+            update: Update, histograms: NDArray[np.int32], masses: Floats, unit: Floats, values: Floats
+        ) -> None:
+            self._splits.least_gini(update, histograms, masses, factors * unit, values[0])
 
-        weights = self._pass(now, measure)
-        # A side's impurity rises with either weight, by at most twice as much as the weight does.
-        return Measured(values - 2 * factors @ weights.above, values + 2 * factors @ weights.below)
+        def bounds(values: Floats, weights: _Weights) -> Measured:
+            # A side's impurity rises with either weight, by at most twice as much as the weight does.
+            return Measured(values[0] - 2 * factors @ weights.above, values[0] + 2 * factors @ weights.below)
+
+        return self._ask(_Question(1, measure, bounds), now)
+
+    def closer(self, features: NDArray[np.intp]) -> Measured | None:
+        """Return closer bounds, of some features, to what was asked last; None if no histograms are kept.
+
+        That reads fewer samples than all, which an exact value would need.
+
+        Parameters
+        ----------
+        features : ndarray of shape (n,), dtype intp
+            Their numbers.
+        """
+        if self._asked is None or self._histograms is None:
+            return None
+        question, base, parts = self._asked
+        samples = base.out_of_date(parts, self._tolerance / CLOSER)
+        weights, changes = base.changed(parts, samples)
+        columns = np.searchsorted(samples, changes.samples).astype(np.uint32)
+        masses = weights.held.sum(axis=1)
+        histograms = self._histograms.reshape(-1, N_ITEMS // GROUP, GROUP)
+        tasks = blocks(len(features), TILE)
+        values = np.empty((question.n_values, len(tasks), GROUPS, GROUP))
+
+        def work(task: slice) -> None:
+            some = features[task]
+            own = np.zeros((TILE, N_ITEMS // GROUP), np.int32)
+            own[: len(some)] = histograms[some // GROUP, :, some % GROUP]
+            grouped = own.reshape(GROUPS, GROUP, -1).transpose(0, 2, 1).reshape(GROUPS, N_ITEMS)
+            words = Bins.of_rows(self._bins.rows(some, samples)).words
+            update = Update(words, columns, changes.parts, changes.units, 0)
+            question.measure(update, grouped, masses, weights.unit, values[:, task.start // TILE])
+
+        run_all(work, tasks, self._n_threads)
+        values = values.reshape(question.n_values, -1)[:, : len(features)]
+        return question.bounds(values, weights)
 
     def balance(self, n_open: int) -> None:
         """Set how much may be out of date the next time, by how many features the bounds left open this time.
@@ -186,52 +251,54 @@ class Histograms:
         self._tolerance = max(self._tolerance / TIGHTENED_BY, TOLERANCES[0])
         return was_loose
 
-    def reorder_if_worthwhile(self) -> None:
-        """Move the samples that change most often to the front, once what is read for lack of that has cost as much.
-
-        Late in boosting, the weights that change are those of few samples; where these lie together, so much less of
-        the bins is read. Rounds that were looked at before must be arranged anew.
-        """
-        if self._n_spread < SPREAD_TO_REORDER * self._bins.n_samples:
-            return
-        columns = np.argsort(-self._uses, kind="stable")
-        self._bins.reorder(columns, self._n_threads)
-        if self._kept is not None:
-            self._kept = replace(self._kept, held=self._kept.held[:, columns])
-        self._uses, self._n_spread = self._uses[columns], 0
-
-    def _take_note(self, columns: NDArray[np.uint32]) -> None:
-        """Count what was read, and how much of it only because it lay beside what was wanted."""
-        self._uses *= FORGOTTEN
-        self._uses[columns] += 1
-        n_lines = len(np.unique(columns // LINE))
-        self._n_spread += n_lines * LINE - len(columns)
-
-    def _pass(self, now: Round, measure: Measure) -> _Weights:
-        """Bring the histograms up to date and measure all features; return the weights that they stand for."""
-        parts = np.stack([now.positive_part, now.negative_part])
+    def _ask(self, question: _Question, now: Round) -> Measured:
+        """Bring the histograms up to date and measure all features."""
+        parts, words = np.stack([now.positive_part, now.negative_part]), self._bins.words
         keep = not now.is_part and parts.shape[1] >= MIN_SAMPLES_TO_KEEP
+        n_groups = len(words) * GROUPS
         if keep and self._histograms is None:
-            self._histograms = scratch_array((len(self._bins), N_BINS), np.int64, self._folder)
-        weights, changes = _brought_up_to_date(self._kept if keep else None, parts, self._tolerance)
-        histograms = self._histograms if keep else None
+            self._histograms = self._space.array((n_groups, N_ITEMS), np.int32)
+        weights, changes, shift = _brought_up_to_date(self._kept if keep else None, parts, self._tolerance)
+        columns = self._bins.columns[changes.samples]
+        order = np.argsort(columns, kind="stable")
+        columns, changed_parts, units = columns[order], changes.parts[order], changes.units[order]
+        masses = weights.held.sum(axis=1)
+        values = np.empty((question.n_values, n_groups, GROUP))
+        kept = self._histograms if keep else None
 
         def work(task: slice) -> None:
-            spare = np.empty((FEATURES_AT_ONCE if histograms is None else 0, N_BINS), np.int64)
-            for some in blocks(task.stop - task.start, FEATURES_AT_ONCE):
-                part = slice(task.start + some.start, task.start + some.stop)
-                own = spare[: some.stop - some.start] if histograms is None else histograms[part]
-                histogram.add_changes(self._bins.rows[part], *changes, own)
-                measure(own, weights.unit, part)
-            let_go(self._bins.rows[task])
-            if histograms is not None:
-                let_go(histograms[task])
+            groups = slice(task.start * GROUPS, task.stop * GROUPS)
+            own = np.empty((groups.stop - groups.start, N_ITEMS), np.int32) if kept is None else kept[groups]
+            update = Update(words[task], columns, changed_parts, units, shift)
+            question.measure(update, own, masses, weights.unit, values[:, groups])
+            let_go(self._bins.tiles[task])
+            if kept is not None:
+                let_go(own)
 
-        run_all(work, blocks(len(self._bins), FEATURES_PER_TASK), self._n_threads)
+        run_all(work, blocks(len(words), TILES_PER_TASK), self._n_threads)
+        self._asked = (question, weights, parts) if keep else None
         if keep:
             self._kept = weights
-            self._take_note(changes[0])
-        return weights
+            self._move_to_the_front(changes.samples)
+        return question.bounds(values.reshape(question.n_values, -1)[:, : len(self._bins)], weights)
+
+    def _move_to_the_front(self, samples: NDArray[np.uint32]) -> None:
+        """Note whose weights changed; from time to time, give the columns that come first to those that do most often.
+
+        Lines that lie together are read several times faster than lines spread over a tile.
+        """
+        self._uses *= FORGOTTEN
+        self._uses[samples] += 1
+        self._n_rounds += 1
+        if self._n_rounds % ROUNDS_TO_MOVE:
+            return
+        in_front = self._bins.columns < FRONT_SHARE * self._bins.n_samples
+        inside, outside = np.flatnonzero(in_front), np.flatnonzero(~in_front)
+        inside = inside[np.argsort(self._uses[inside], kind="stable")]
+        outside = outside[np.argsort(-self._uses[outside], kind="stable")][: len(inside)]
+        inside = inside[: len(outside)]
+        n = np.count_nonzero(self._uses[outside] >= self._uses[inside] + WORTH_MOVING)
+        self._bins.swap(outside[:n], inside[:n], self._n_threads)
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,7 +314,8 @@ class _Weights:
     lost : float
         Units that a sum over bins may have too few, since bits were taken off.
     above, below : ndarray of shape (2,), dtype float64
-        By how much, at most, a sum over bins exceeds the true weights, and falls short of them.
+        By how much, at most, a sum over some bins exceeds the true weights, and falls short of them, be it added up
+        or what the others leave of all.
     """
 
     held: Floats
@@ -285,16 +353,21 @@ class _Weights:
         n_left = np.searchsorted(np.cumsum(off[order]), 2 * tolerance, side="right")
         return np.sort(order[n_left:])
 
-    def changed(self, parts: Floats, samples: NDArray[np.intp]) -> tuple[Self, NDArray[np.int64]]:
+    def changed(self, parts: Floats, samples: NDArray[np.intp]) -> tuple[Self, _Changes]:
         """Return the weights with some samples' brought up to date, and by how many units these change."""
         units = np.rint(parts[:, samples] / self.unit[:, None] - self.held[:, samples])
         held = self.held.copy()
         held[:, samples] += units
         off = parts - held * self.unit[:, None]
-        rounding = ROUNDING * parts.sum(axis=1)
-        above = np.maximum(-off, 0).sum(axis=1) + rounding
-        below = np.maximum(off, 0).sum(axis=1) + self.lost * self.unit + rounding
-        changes = (units[0].astype(np.int64) << 32) + units[1].astype(np.int64)
+        slack = self.lost * self.unit + ROUNDING * parts.sum(axis=1)
+        above = np.maximum(-off, 0).sum(axis=1) + slack
+        below = np.maximum(off, 0).sum(axis=1) + slack
+        part, place = np.nonzero(units)
+        changes = _Changes(
+            samples[place].astype(np.uint32),
+            (part * histogram.PART).astype(np.uint32),
+            units[part, place].astype(np.int32),
+        )
         return replace(self, held=held, above=above, below=below), changes
 
 
@@ -316,12 +389,18 @@ def _nearest_unit(held: Floats, unit: float, part: Floats) -> float:
     return float(ratio[order[np.searchsorted(mass, mass[-1] / 2)]])
 
 
-_Changes = tuple[NDArray[np.uint32], NDArray[np.int64], int]
-"""Samples, changes, bits to take off before: what `histogram.add_changes` takes."""
+class _Changes(NamedTuple):
+    """Samples, in which part of a histogram the weight of each changes, and by how many units."""
+
+    samples: NDArray[np.uint32]
+    parts: NDArray[np.uint32]
+    units: NDArray[np.int32]
 
 
-def _brought_up_to_date(kept: _Weights | None, parts: Floats, tolerance: float) -> tuple[_Weights, _Changes]:
-    """Return weights near a round's, and the changes that make them of the kept ones, or of nothing."""
+def _brought_up_to_date(
+    kept: _Weights | None, parts: Floats, tolerance: float
+) -> tuple[_Weights, _Changes, int]:
+    """Return weights near a round's, the changes that make them of the kept ones, and bits to take off before."""
     choices = []
     if kept is not None and (rescaled := kept.rescaled(parts, tolerance)) is not None:
         choices.append((rescaled, rescaled[0].out_of_date(parts, tolerance)))
@@ -329,5 +408,4 @@ def _brought_up_to_date(kept: _Weights | None, parts: Floats, tolerance: float) 
         nothing = _Weights.none(parts)
         choices.append(((nothing, histogram.CLEAR), nothing.out_of_date(parts, tolerance)))
     (base, shift), samples = min(choices, key=lambda choice: len(choice[1]))
-    weights, changes = base.changed(parts, samples)
-    return weights, (samples.astype(np.uint32), changes, shift)
+    return *base.changed(parts, samples), shift

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from vjcascade.errors import SettingsError
 from vjcascade.files import nearest_folder
 from vjcascade.kernels.haar import N_BINS
+from vjcascade.scratch import Space
 from vjcascade.types import Size
 from vjcascade.words import memory_size
 
@@ -24,22 +25,18 @@ WORKING_MEMORY = 2**26
 """What each thread takes for a part of the pool, at most."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Room:
-    """Folders for what does not fit into memory.
+    """Where the stages of a run keep their features, one after the other.
 
     Attributes
     ----------
-    bins, histograms : Path or None
-        None: in memory.
+    bins, histograms : Space
+        In memory, or on disk.
     """
 
-    bins: Path | None = None
-    histograms: Path | None = None
-
-
-IN_MEMORY = Room()
-"""Everything lies in memory."""
+    bins: Space = field(default_factory=Space)
+    histograms: Space = field(default_factory=Space)
 
 
 @dataclass(frozen=True)
@@ -120,12 +117,12 @@ class Needs:
             If even then it does not fit, or the disk has no room.
         """
         if self.bins + self.histograms + self.rest <= memory:
-            return IN_MEMORY
+            return Room()
         if self.histograms + self.rest <= memory:
-            return Room(bins=_with_space(folder, self.bins))
+            return Room(bins=Space(_with_space(folder, self.bins)))
         if self.rest <= memory:
             folder = _with_space(folder, self.bins + self.histograms)
-            return Room(bins=folder, histograms=folder)
+            return Room(bins=Space(folder), histograms=Space(folder))
         raise SettingsError(
             f"the windows of a stage and its features need {memory_size(self.rest)} of memory, even with all "
             f"features on disk, but there are {memory_size(max(memory, 0))}. Take a smaller window (24x24 is usual) "

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.features.binning import bin_features
+from vjcascade.features.bins import Bins
 from vjcascade.features.integrals import WindowIntegrals
-from vjcascade.features.lbp import lbp_codes
+from vjcascade.features.lbp import lbp_bins, lbp_codes
 from vjcascade.kernels.haar import N_BINS
 from vjcascade.parallel import run_all
-from vjcascade.training.bins import Bins
+from vjcascade.scratch import Space
 from vjcascade.training.splits import SUBSETS, THRESHOLDS, Splits
 from vjcascade.types import FEATURE_DTYPE, LBP_DTYPE
 
@@ -53,8 +53,8 @@ class WindowSamples(ABC):
         How many of them are positives.
     n_threads : int
         Threads that compute the bins; results do not depend on it.
-    folder : Path, optional
-        Where the bins are kept if not in memory.
+    space : Space, optional
+        Where the bins are kept, if not in memory of their own.
     """
 
     splits: Splits
@@ -65,17 +65,17 @@ class WindowSamples(ABC):
         integrals: WindowIntegrals,
         n_positives: int,
         n_threads: int,
-        folder: Path | None = None,
+        space: Space | None = None,
     ) -> None:
         self.pool = pool
         self.integrals = integrals
         self.n_positives = n_positives
         self.labels = labels_of(n_positives, len(integrals))
-        self.bins = Bins(self._bins(n_threads, folder))
+        self.bins = self._bins(n_threads, space)
 
     @abstractmethod
-    def _bins(self, n_threads: int, folder: Path | None) -> NDArray[np.uint8]:
-        """Return the bins of all features, shape (n_features, n_windows)."""
+    def _bins(self, n_threads: int, space: Space | None) -> Bins:
+        """Return the bins of all features."""
 
     @abstractmethod
     def values(self, features: NDArray[np.intp]) -> NDArray[np.generic]:
@@ -87,8 +87,8 @@ class HaarSamples(WindowSamples):
 
     splits = THRESHOLDS
 
-    def _bins(self, n_threads: int, folder: Path | None) -> NDArray[np.uint8]:
-        return bin_features(self.pool, self.integrals, n_threads, folder)
+    def _bins(self, n_threads: int, space: Space | None) -> Bins:
+        return bin_features(self.pool, self.integrals, n_threads, space)
 
     def values(self, features: NDArray[np.intp]) -> NDArray[np.float32]:
         """Return the values of some features, shape (n, n_windows)."""
@@ -100,8 +100,8 @@ class LbpSamples(WindowSamples):
 
     splits = SUBSETS
 
-    def _bins(self, n_threads: int, folder: Path | None) -> NDArray[np.uint8]:
-        return lbp_codes(self.pool, self.integrals, n_threads, folder)
+    def _bins(self, n_threads: int, space: Space | None) -> Bins:
+        return lbp_bins(self.pool, self.integrals, n_threads, space)
 
     def values(self, features: NDArray[np.intp]) -> NDArray[np.uint8]:
         """Return the codes of some features, shape (n, n_windows)."""
@@ -113,7 +113,7 @@ def samples_of(
     integrals: WindowIntegrals,
     n_positives: int,
     n_threads: int,
-    folder: Path | None = None,
+    space: Space | None = None,
 ) -> WindowSamples:
     """Return windows seen through a pool of features of either kind.
 
@@ -127,8 +127,8 @@ def samples_of(
         How many of them are positives.
     n_threads : int
         Threads; results do not depend on it.
-    folder : Path, optional
-        Where bins or codes are kept if not in memory.
+    space : Space, optional
+        Where bins or codes are kept, if not in memory of their own.
 
     Returns
     -------
@@ -136,7 +136,7 @@ def samples_of(
         As the dtype of the pool says.
     """
     kind = LbpSamples if pool.dtype == LBP_DTYPE else HaarSamples
-    return kind(pool, integrals, n_positives, n_threads, folder)
+    return kind(pool, integrals, n_positives, n_threads, space)
 
 
 def values_of(features: NDArray[np.void], integrals: WindowIntegrals) -> NDArray[np.generic]:
@@ -177,7 +177,7 @@ class TableSamples:
 
     Examples
     --------
-    >>> TableSamples(np.array([[0.5, 3.0], [0.5, 1.0], [0.7, 2.0]]), n_positives=1, n_threads=1).bins.rows
+    >>> TableSamples(np.array([[0.5, 3.0], [0.5, 1.0], [0.7, 2.0]]), n_positives=1, n_threads=1).bins.rows(np.arange(2))
     array([[0, 0, 1],
            [2, 0, 1]], dtype=uint8)
     """
@@ -194,7 +194,7 @@ class TableSamples:
             rows[feature] = rank * N_BINS // max(len(distinct), N_BINS)
 
         run_all(fill, range(len(rows)), n_threads)
-        self.bins = Bins(rows)
+        self.bins = Bins.of_rows(rows)
 
     def values(self, features: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return the values of some features, shape (n, n_samples)."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -14,7 +13,7 @@ from vjcascade.boosters import Booster, Round
 from vjcascade.boosters.sieve import Sieve
 from vjcascade.boosters.state import Floats
 from vjcascade.parallel import blocks, ordered_map, run_all
-from vjcascade.scratch import let_go
+from vjcascade.scratch import Space, let_go
 from vjcascade.training.histograms import Histograms
 from vjcascade.training.samples import Samples
 from vjcascade.training.splits import Stump
@@ -45,11 +44,15 @@ MEASURED_PER_TASK = 32
 
 
 class _Look(NamedTuple):
-    """Lower bounds of all features' values, and the likely best features with their exact values."""
+    """Lower bounds of all features' values, and the likely best features with their exact values.
+
+    `closer` makes the bounds of some features closer, as far as it can.
+    """
 
     bounds: Floats
     likely: NDArray[np.intp]
     values: Floats
+    closer: Callable[[NDArray[np.intp]], Floats | None]
 
 
 class Search(Protocol):
@@ -84,16 +87,16 @@ class StumpSearch:
         Labels, bins and values.
     n_threads : int
         Threads; results do not depend on it.
-    folder : Path, optional
-        Where histograms are kept if not in memory.
+    space : Space, optional
+        Where histograms are kept, if not in memory of their own.
     """
 
-    def __init__(self, samples: Samples, n_threads: int = 1, folder: Path | None = None) -> None:
+    def __init__(self, samples: Samples, n_threads: int = 1, space: Space | None = None) -> None:
         self.samples = samples
         self.labels = samples.labels
         self._splits = samples.splits
         self._n_threads = n_threads
-        self._histograms = Histograms(samples.bins, n_threads, samples.splits, folder)
+        self._histograms = Histograms(samples.bins, n_threads, samples.splits, space)
         n_features = len(samples.bins)
         evenly = np.linspace(0, n_features - 1, min(n_features, N_FIRST_LOOK)).astype(np.intp)
         self._first_look = np.unique(evenly)
@@ -106,9 +109,8 @@ class StumpSearch:
         are best on its real values.
         """
         find = self._least_errors if booster.loss_is_linear else self._least_losses
-        self._histograms.reorder_if_worthwhile()
-        features = find(self.samples.bins.arranged(now), booster)
-        let_go(self.samples.bins.rows)
+        features = find(now, booster)
+        let_go(self.samples.bins.tiles)
         values = self.samples.values(features)
         best = ordered_map(
             lambda found: self._splits.best(*found, now, booster),
@@ -147,13 +149,19 @@ class StumpSearch:
         line = sieve.lines[0]
         exactly = partial(self._ginis if sieve.by_impurity else self._errors, line, now)
 
+        def closer(features: NDArray[np.intp]) -> Floats | None:
+            again = self._histograms.closer(features)
+            return None if again is None else again.lowest.reshape(-1)
+
         def look() -> _Look:
-            if sieve.by_impurity:
-                bounds = self._histograms.gini(line, now).lowest
-            else:
-                bounds = self._histograms.on_lines(line[None], now).lowest[0]
+            measured = (
+                self._histograms.gini(line, now)
+                if sieve.by_impurity
+                else self._histograms.on_lines(line[None], now)
+            )
+            bounds = measured.lowest.reshape(-1)
             likely = _least(bounds, max(n, N_LIKELY))
-            return _Look(bounds, likely, exactly(likely))
+            return _Look(bounds, likely, exactly(likely), closer)
 
         ceiling = min(line[0] * now.positive_mass, line[1] * now.negative_mass)
         among, values = self._settled(look, exactly, n, now, np.inf if sieve.by_impurity else ceiling)
@@ -177,8 +185,13 @@ class StumpSearch:
             best_upper = _least(upper(measured.highest), N_LIKELY)
             likely = np.union1d(best_upper, _least(measured.lowest.sum(axis=0), N_LIKELY))
             losses = exactly(likely)
-            bounds = lower(measured.lowest, _nth_least(losses, N_EXACT)) - SLACK
-            return _Look(bounds, likely, losses)
+            bar = _nth_least(losses, N_EXACT)
+
+            def closer(features: NDArray[np.intp]) -> Floats | None:
+                again = self._histograms.closer(features)
+                return None if again is None else lower(again.lowest, bar) - SLACK
+
+            return _Look(lower(measured.lowest, bar) - SLACK, likely, losses, closer)
 
         constants = np.array([0.0, now.positive_mass]), np.array([now.negative_mass, 0.0])
         return self._settled(
@@ -199,24 +212,26 @@ class StumpSearch:
         Where bounds are so loose that too many are left, another look is cheaper.
         """
         ceiling -= 2 * SLACK
-        bounds, among, values = look()
+        bounds, among, values, closer = look()
         enough = SHARE_FOR_SECOND_LOOK * len(bounds)
         while (
             np.count_nonzero(bounds <= min(_nth_least(values, n), ceiling)) > enough
             and self._histograms.tighten()
         ):
-            bounds, among, values = look()
-        n_likely = len(among)
+            bounds, among, values, closer = look()
         held_off = bounds > min(_nth_least(values, n), ceiling)
         held_off[among] = True
         waiting = np.flatnonzero(~held_off)
+        n_open = len(waiting)
+        if n_open > N_LIKELY and (again := closer(waiting)) is not None:
+            bounds[waiting] = np.maximum(bounds[waiting], again)
         waiting = waiting[np.argsort(bounds[waiting], kind="stable")]
         while len(waiting) and bounds[waiting[0]] <= (bar := min(_nth_least(values, n), ceiling)):
             batch = waiting[:BATCH][bounds[waiting[:BATCH]] <= bar]
             waiting = waiting[len(batch) :]
             among, values = np.append(among, batch), np.append(values, exactly(batch))
         if not now.is_part:
-            self._histograms.balance(len(among) - n_likely)
+            self._histograms.balance(n_open)
         order = np.argsort(among)
         return among[order], values[order]
 
@@ -240,15 +255,15 @@ class StumpSearch:
         self, features: NDArray[np.intp], measure: Callable[[NDArray[np.uint8], slice], None]
     ) -> None:
         """Call a kernel for every part of some features: with their bins, and where these are."""
-        bins = self.samples.bins.rows
+        bins = self.samples.bins
         parts = blocks(len(features), MEASURED_PER_TASK)
-        run_all(lambda part: measure(bins[features[part]], part), parts, self._n_threads)
+        run_all(lambda part: measure(bins.rows(features[part]), part), parts, self._n_threads)
 
     def _binned_losses(
         self, features: NDArray[np.intp], now: Round, booster: Booster
     ) -> tuple[Floats, Floats, Floats]:
         """Return each feature's least loss over its bins, and the class-wise errors there."""
-        points = [self._splits.points(self.samples.bins.rows[feature], now) for feature in features]
+        points = [self._splits.points(row, now) for row in self.samples.bins.rows(features)]
         counts = np.array([errors.shape[1] for errors in points])
         errors_p, errors_n = np.concatenate(points, axis=1)
         losses = booster.loss(errors_p, errors_n, now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,28 @@ from vjcascade.kernels.haar import N_BINS
 
 NO_CODES = (0,) * 8
 """The empty subset."""
+
+
+class Update(NamedTuple):
+    """What brings histograms up to date.
+
+    Attributes
+    ----------
+    words : ndarray of shape (n_tiles, n_columns, 8), dtype uint64
+        Bins, as in `vjcascade.kernels.tiles`.
+    columns, parts : ndarray of shape (n,), dtype uint32
+        Where weights change: of which sample, and in which part of a histogram.
+    changes : ndarray of shape (n,), dtype int32
+        By how many units.
+    shift : int
+        Bits to take off all weights before.
+    """
+
+    words: NDArray[np.uint64]
+    columns: NDArray[np.uint32]
+    parts: NDArray[np.uint32]
+    changes: NDArray[np.int32]
+    shift: int
 
 
 @dataclass(frozen=True)
@@ -68,30 +90,42 @@ class Splits(ABC):
     """What a search does differently for values that have an order and for codes."""
 
     @abstractmethod
-    def least_on_lines(self, histograms: NDArray[np.int64], lines: Floats, least: Floats) -> None:
-        """Find each feature's least values of some lines, from histograms.
+    def least_on_lines(
+        self, update: Update, histograms: NDArray[np.int32], masses: Floats, lines: Floats, least: Floats
+    ) -> None:
+        """Bring histograms up to date, and find each feature's least values of some lines.
 
         Parameters
         ----------
-        histograms : ndarray of shape (n_features, 256), dtype int64
+        update : Update
+            What is to be done.
+        histograms : ndarray of shape (n_groups, 4096), dtype int32
             As in `vjcascade.kernels.histogram`.
+        masses : ndarray of shape (2,), dtype float64
+            What all positives weigh, and all negatives, in units.
         lines : ndarray of shape (n_lines, 2), dtype float64
             What a unit of the errors on positives and on negatives counts.
-        least : ndarray of shape (n_lines, n_features), dtype float64
+        least : ndarray of shape (n_lines, n_groups, 8), dtype float64
             Is filled.
         """
 
     @abstractmethod
-    def least_gini(self, histograms: NDArray[np.int64], factors: Floats, losses: Floats) -> None:
-        """Find each feature's least Gini impurity, from histograms.
+    def least_gini(
+        self, update: Update, histograms: NDArray[np.int32], masses: Floats, factors: Floats, losses: Floats
+    ) -> None:
+        """Bring histograms up to date, and find each feature's least Gini impurity.
 
         Parameters
         ----------
-        histograms : ndarray of shape (n_features, 256), dtype int64
+        update : Update
+            What is to be done.
+        histograms : ndarray of shape (n_groups, 4096), dtype int32
             As in `vjcascade.kernels.histogram`.
+        masses : ndarray of shape (2,), dtype float64
+            What all positives weigh, and all negatives, in units.
         factors : ndarray of shape (2,), dtype float64
             What a unit of positives and of negatives weighs.
-        losses : ndarray of shape (n_features,), dtype float64
+        losses : ndarray of shape (n_groups, 8), dtype float64
             Is filled.
         """
 
@@ -160,13 +194,18 @@ class Splits(ABC):
 class Thresholds(Splits):
     """Splits of values that have an order: a cut between two of them."""
 
-    def least_on_lines(self, histograms: NDArray[np.int64], lines: Floats, least: Floats) -> None:
+    def least_on_lines(
+        self, update: Update, histograms: NDArray[np.int32], masses: Floats, lines: Floats, least: Floats
+    ) -> None:
         """Write each feature's least value of each line."""
-        histogram.least_on_lines(histograms, lines, least)
+        histogram.add_changes_and_measure(*update, histograms, masses, lines, least)
 
-    def least_gini(self, histograms: NDArray[np.int64], factors: Floats, losses: Floats) -> None:
+    def least_gini(
+        self, update: Update, histograms: NDArray[np.int32], masses: Floats, factors: Floats, losses: Floats
+    ) -> None:
         """Write each feature's least Gini impurity."""
-        histogram.least_gini(histograms, factors, losses)
+        histogram.add_changes(*update, histograms)
+        histogram.least_gini(histograms, masses, factors, losses)
 
     def exact_least_error(
         self, bins: NDArray[np.uint8], weighted_p: Floats, weighted_n: Floats, errors: Floats
@@ -189,7 +228,7 @@ class Thresholds(Splits):
 
     def best(self, feature: int, values: NDArray[Any], now: Round, booster: Booster) -> Stump | None:
         """Return the feature's best stump over all cuts between its real values."""
-        order = np.argsort(values, kind="stable")
+        order = _rising(values)
         ranked = values[order]
         ends = ends_of_equals(ranked)
         below = np.zeros((2, len(ends)))
@@ -218,15 +257,26 @@ class Subsets(Splits):
     To let codes that differ in one bit lend each other weight helps early stages, but harms late ones.
     """
 
-    def least_on_lines(self, histograms: NDArray[np.int64], lines: Floats, least: Floats) -> None:
+    def least_on_lines(
+        self,
+        update: Update,
+        histograms: NDArray[np.int32],
+        masses: Floats,  # noqa: ARG002
+        lines: Floats,
+        least: Floats,
+    ) -> None:
         """Write each feature's least value of each line: over codes, the sums of the lighter class."""
+        histogram.add_changes(*update, histograms)
         subset.least_on_lines(histograms, lines, least)
 
-    def least_gini(self, histograms: NDArray[np.int64], factors: Floats, losses: Floats) -> None:
+    def least_gini(
+        self, update: Update, histograms: NDArray[np.int32], masses: Floats, factors: Floats, losses: Floats
+    ) -> None:
         """Write each feature's least Gini impurity."""
+        histogram.add_changes(*update, histograms)
         arranged = np.empty_like(histograms)
         subset.arrange(histograms, arranged)
-        histogram.least_gini(arranged, factors, losses)
+        histogram.least_gini(arranged, masses, factors, losses)
 
     def exact_least_error(
         self, bins: NDArray[np.uint8], weighted_p: Floats, weighted_n: Floats, errors: Floats
@@ -288,12 +338,16 @@ def _best_cut(below: Floats, now: Round, booster: Booster) -> tuple[int, tuple[i
     n_values = below.shape[1]
     if n_values < 2:
         return None
-    cuts, errors = _all_cuts(below) if booster.loss_is_linear else _hull(below)
-    inside = cuts // 2 < n_values - 1
-    if not inside.any():
-        return None
-    errors_p, errors_n = errors[:, inside]
-    cut, turned = divmod(int(cuts[inside][booster.choose(errors_p, errors_n, now)]), 2)
+    if booster.loss_is_linear:
+        errors = _all_errors(below[:, :-1], below[:, -1:])
+        best = booster.choose(errors[0], errors[1], now)
+    else:
+        cuts, errors = _hull(below)
+        inside = cuts // 2 < n_values - 1
+        if not inside.any():
+            return None
+        best = int(cuts[inside][booster.choose(errors[0, inside], errors[1, inside], now)])
+    cut, turned = divmod(best, 2)
     return cut, (1, -1) if turned else (-1, 1)
 
 
@@ -308,11 +362,13 @@ def _errors_of(side: int, now: Round) -> tuple[float, float]:
     return (0.0, now.negative_mass) if side > 0 else (now.positive_mass, 0.0)
 
 
-def _all_cuts(below: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """Return all cuts in both polarities, numbered as in `hull_of_cuts`, and their class-wise errors."""
-    above = np.maximum(below[:, -1:] - below, 0.0)
-    errors = np.stack([[below[0], above[0]], [above[1], below[1]]]).transpose(0, 2, 1).reshape(2, -1)
-    return np.arange(errors.shape[1]), errors
+def _all_errors(below: Floats, masses: Floats) -> Floats:
+    """Return the class-wise errors of all cuts in both polarities, in the order of `hull_of_cuts`' numbers."""
+    above = np.maximum(masses - below, 0.0)
+    errors = np.empty((2, below.shape[1], 2))
+    errors[0, :, 0], errors[0, :, 1] = below[0], above[0]
+    errors[1, :, 0], errors[1, :, 1] = above[1], below[1]
+    return errors.reshape(2, -1)
 
 
 def _hull(below: Floats) -> tuple[NDArray[np.int64], Floats]:
@@ -321,6 +377,21 @@ def _hull(below: Floats) -> tuple[NDArray[np.int64], Floats]:
     cuts, errors = np.empty(n_points, np.int64), np.empty((2, n_points))
     n = stump.hull_of_cuts(below, cuts, errors)
     return cuts[:n], np.maximum(errors[:, :n], 0.0)
+
+
+def _rising(values: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the order in which values rise; equal ones stay as they are.
+
+    For float32, whose bits become whole numbers that rise with the value, followed by the place: these are all
+    different, and sorted several times faster than values with their places.
+    """
+    if values.dtype != np.float32:
+        return np.argsort(values, kind="stable")
+    bits = (values + np.float32(0)).view(np.uint32)  # one zero of two
+    keys = np.where(bits >> np.uint32(31), ~bits, bits | np.uint32(2**31)).astype(np.uint64) << np.uint64(32)
+    keys |= np.arange(len(values), dtype=np.uint64)
+    keys.sort()
+    return (keys & np.uint64(2**32 - 1)).astype(np.intp)
 
 
 def ends_of_equals(ranked: NDArray[Any]) -> NDArray[np.intp]:

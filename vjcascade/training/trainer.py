@@ -99,10 +99,8 @@ def train(  # noqa: PLR0913  data, settings, and where and how it runs
     cascade = checkpoint.cascade
     listener(replace(_run_begun(data, settings, checkpoint, run.n_threads), sources=sources or {}))
     listener(Note(data.note(settings)))
-    if room.bins is not None:
-        listener(
-            Note(f"features do not fit into memory: they are kept in a file without a name in {room.bins}")
-        )
+    if folder := room.bins.folder:
+        listener(Note(f"features do not fit into memory: they are kept in a file without a name in {folder}"))
     while not (finished := _why_finished(checkpoint, settings)):
         trained = run.next_stage(cascade)
         if isinstance(trained, str):

@@ -1,0 +1,108 @@
+"""Features of samples in one byte each."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.kernels.tiles import GROUPS, TILE, put_rows, swap_columns, take_rows
+from vjcascade.parallel import blocks, run_all
+from vjcascade.scratch import Space, let_go
+
+TILES_PER_TASK = 32
+
+
+class Bins:
+    """Each feature's values on all samples, sorted into bins or as codes.
+
+    Samples are stored in columns, at first in their own order; those that are asked for often may be put first.
+
+    Parameters
+    ----------
+    n_features, n_samples : int
+        How many.
+    space : Space, optional
+        Where they are kept, if not in memory of their own.
+
+    Attributes
+    ----------
+    tiles : ndarray of shape (n_tiles, n_samples, 64), dtype uint8
+        Of 64 features each, column by column; see `vjcascade.kernels.tiles`. Features of the last tile that are too
+        many say nothing.
+    columns : ndarray of shape (n_samples,), dtype uint32
+        The column of each sample.
+
+    Examples
+    --------
+    >>> bins = Bins.of_rows(np.array([[7, 8, 9], [1, 2, 3]], np.uint8))
+    >>> len(bins), bins.n_samples, bins.rows(np.array([1])).tolist()
+    (2, 3, [[1, 2, 3]])
+    """
+
+    def __init__(self, n_features: int, n_samples: int, space: Space | None = None) -> None:
+        self._n_features = n_features
+        self.n_samples = n_samples
+        shape = (-(-n_features // TILE), n_samples, TILE)
+        self.tiles: NDArray[np.uint8] = (space or Space()).array(shape, np.uint8)
+        self.columns = np.arange(n_samples, dtype=np.uint32)
+
+    @classmethod
+    def of_rows(cls, rows: NDArray[np.uint8]) -> Self:
+        """Return bins with these rows, shape (n_features, n_samples)."""
+        bins = cls(*rows.shape)
+        for tile in range(len(bins.tiles)):
+            bins.put(tile, rows[TILE * tile : TILE * tile + TILE])
+        return bins
+
+    def __len__(self) -> int:
+        return self._n_features
+
+    @property
+    def words(self) -> NDArray[np.uint64]:
+        """The tiles as words, shape (n_tiles, n_samples, 8)."""
+        return self.tiles.view(np.uint64)
+
+    def put(self, tile: int, rows: NDArray[np.uint8]) -> None:
+        """Write a tile.
+
+        Parameters
+        ----------
+        tile : int
+            Which tile.
+        rows : ndarray of shape (n_features, n_samples), dtype uint8
+            Of the tile's features.
+        """
+        padded = np.zeros((TILE, -(-self.n_samples // 8) * 8), np.uint8)
+        padded[: len(rows), : self.n_samples] = rows
+        turned = np.empty((padded.shape[1], GROUPS), np.uint64)
+        put_rows(padded.view(np.uint64), turned)
+        self.words[tile] = turned[: self.n_samples]
+
+    def rows(self, features: NDArray[np.intp], samples: NDArray[np.intp] | None = None) -> NDArray[np.uint8]:
+        """Return what some features are in some samples, or in all, shape (n_features, n_samples)."""
+        columns = self.columns if samples is None else self.columns[samples]
+        rows = np.empty((len(features), len(columns)), np.uint8)
+        places = np.argsort(columns).astype(np.uint32)
+        take_rows(self.tiles, features, columns[places], places, rows)
+        return rows
+
+    def swap(self, samples: NDArray[np.intp], others: NDArray[np.intp], n_threads: int) -> None:
+        """Let samples change their columns with others.
+
+        Parameters
+        ----------
+        samples, others : ndarray of shape (n,), dtype intp
+            All different.
+        n_threads : int
+            Threads; the result does not depend on it.
+        """
+        columns, other_columns = self.columns[samples], self.columns[others]
+
+        def work(task: slice) -> None:
+            swap_columns(self.words[task], columns, other_columns)
+            let_go(self.tiles[task])
+
+        run_all(work, blocks(len(self.tiles), TILES_PER_TASK), n_threads)
+        self.columns[samples], self.columns[others] = other_columns, columns
