@@ -52,13 +52,13 @@ MAX_SHIFT = 16
 MIN_SAMPLES_TO_KEEP = 8 * N_BINS
 """Histograms of fewer samples take more memory than the bins do: they are not kept from round to round."""
 
-FIRST_TOLERANCE = 0.01
+FIRST_TOLERANCE = 0.03
 """Share of a class's weight that may be out of date, until something is known."""
 
 TOLERANCES = 1e-6, 0.1
 """The least and the largest such share."""
 
-TIGHTENED_BY = 4.0
+TIGHTENED_BY = 2.5
 """When bounds leave far too many features open, so many times less weight may be out of date."""
 
 SHARE_LEFT_OPEN = 0.002, 0.008
@@ -242,7 +242,7 @@ class Histograms:
             Features that had to be measured exactly, beside those that are always.
         """
         few, many = (share * len(self._bins) for share in SHARE_LEFT_OPEN)
-        factor = 1.25 if n_open < few else 0.7 if n_open > many else 1.0
+        factor = 1.5 if n_open == 0 else 1.25 if n_open < few else 0.7 if n_open > many else 1.0
         self._tolerance = min(max(self._tolerance * factor, TOLERANCES[0]), TOLERANCES[1])
 
     def tighten(self) -> bool:

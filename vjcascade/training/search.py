@@ -36,7 +36,7 @@ SLACK = 1e-9
 N_FIRST_LOOK = 64
 """Features, evenly spaced in the pool, that each round's guess at the winner looks at, beside the last best."""
 
-SHARE_FOR_SECOND_LOOK = 0.05
+SHARE_FOR_SECOND_LOOK = 0.1
 """More features left open than this share of the pool are not measured before their bounds have been made closer."""
 
 MEASURED_PER_TASK = 32
