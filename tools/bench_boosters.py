@@ -19,7 +19,7 @@ from bench_data import Timed, median, parser, stage_samples, timed
 
 from vjcascade.boosters import Booster, Costs, booster_names, make_booster
 from vjcascade.training.boosting import WeakClassifier, boost
-from vjcascade.training.samples import HaarSamples
+from vjcascade.training.samples import WindowSamples
 from vjcascade.training.search import StumpSearch
 
 LINEAR, OTHER, LOGIT = "one weighted error", "another loss", "LogitBoost"
@@ -119,7 +119,7 @@ def cases(names: Sequence[str], ratios: Sequence[float]) -> list[Case]:
     return made
 
 
-def measure(case: Case, samples: HaarSamples, n_rounds: int, n_threads: int) -> Measurement:
+def measure(case: Case, samples: WindowSamples, n_rounds: int, n_threads: int) -> Measurement:
     """Time a booster's rounds, each between two rounds of AdaBoost; leave out the first round of both."""
     rounds = boost(StumpSearch(samples, n_threads), case.make(n_rounds))
     reference = endless(StumpSearch(samples, n_threads), REFERENCE.make(n_rounds))

@@ -19,7 +19,7 @@ from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.imaging import list_images, read_gray, resize_exact
 from vjcascade.parallel import default_threads
 from vjcascade.scratch import Space
-from vjcascade.training.samples import HaarSamples
+from vjcascade.training.samples import WindowSamples, samples_of
 
 Result = TypeVar("Result")
 Pictures = Sequence[NDArray[np.uint8]]
@@ -90,7 +90,7 @@ def parser(description: str | None, rounds: int) -> argparse.ArgumentParser:
     return made
 
 
-def stage_samples(arguments: argparse.Namespace, features_step: int = 1) -> HaarSamples:
+def stage_samples(arguments: argparse.Namespace, features_step: int = 1) -> WindowSamples:
     """Return the samples that options describe, half of them positives, with every so manieth feature."""
     return window_samples(stage_windows(arguments), arguments, features_step)
 
@@ -108,11 +108,11 @@ def window_samples(
     arguments: argparse.Namespace,
     features_step: int = 1,
     space: Space | None = None,
-) -> HaarSamples:
+) -> WindowSamples:
     """Return windows as samples, the first half positives; their bins in a space of their own or a given one."""
     pool = enumerate_features(arguments.window, arguments.mode)[::features_step]
     integrals = WindowIntegrals.of(windows, tilted=arguments.mode is HaarMode.ALL)
-    return HaarSamples(pool, integrals, len(windows) // 2, arguments.threads, space)
+    return samples_of(pool, integrals, len(windows) // 2, arguments.threads, space)
 
 
 def photo_windows(n: int, window: Size, folder: Path | None = None) -> NDArray[np.uint8]:

@@ -34,7 +34,7 @@ from vjcascade.parallel import checked_memory
 from vjcascade.scratch import Space
 from vjcascade.training.boosting import boost
 from vjcascade.training.room import Needs
-from vjcascade.training.samples import HaarSamples
+from vjcascade.training.samples import WindowSamples
 from vjcascade.training.search import StumpSearch
 from vjcascade.training.usage import resident_memory
 
@@ -134,13 +134,13 @@ def peak_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
-def measure(samples: HaarSamples, n_rounds: int, n_threads: int) -> dict[str, list[Timed]]:
+def measure(samples: WindowSamples, n_rounds: int, n_threads: int) -> dict[str, list[Timed]]:
     """Return what each round took, by the name of the booster."""
     return {name: rounds_of(name, samples, n_rounds, n_threads) for name in BOOSTERS}
 
 
 def rounds_of(
-    name: str, samples: HaarSamples, n_rounds: int, n_threads: int, space: Space | None = None
+    name: str, samples: WindowSamples, n_rounds: int, n_threads: int, space: Space | None = None
 ) -> list[Timed]:
     """Return what each round of a booster took; histograms are kept in a space of their own or a given one."""
     booster = make_booster(name, Costs() if name == "adaboost" else COSTS, n_rounds)
@@ -151,7 +151,7 @@ def rounds_of(
     return times
 
 
-def first_round(samples: HaarSamples) -> Round:
+def first_round(samples: WindowSamples) -> Round:
     return make_booster("adaboost", Costs()).begin_round(BoostingState.start(samples.labels))
 
 
@@ -160,14 +160,14 @@ def mean(times: list[Timed]) -> Timed:
     return Timed(*(float(np.mean(column)) for column in zip(*times, strict=True)))
 
 
-def print_row(what: str, took: Timed, samples: HaarSamples) -> None:
+def print_row(what: str, took: Timed, samples: WindowSamples) -> None:
     print(
         f"| {what} | {took.wall:.3f} | {took.cpu:.3f} | {took.cpu / (len(samples.bins) * samples.bins.n_samples) * 1e9:.3f} |",
         flush=True,
     )
 
 
-def sklearn_stump(samples: HaarSamples, weights: NDArray[np.float64]) -> float:
+def sklearn_stump(samples: WindowSamples, weights: NDArray[np.float64]) -> float:
     """Return nanoseconds a value that scikit-learn takes for a stump."""
     try:
         from sklearn.tree import DecisionTreeClassifier

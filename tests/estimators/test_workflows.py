@@ -24,7 +24,7 @@ from vjcascade.boosters import Costs, make_booster
 from vjcascade.features import enumerate_features
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.training.boosting import boost
-from vjcascade.training.samples import HaarSamples
+from vjcascade.training.samples import samples_of
 from vjcascade.training.search import StumpSearch
 
 
@@ -114,7 +114,7 @@ def test_same_as_training_a_stage(rng, faces, booster, costs, depth):
     windows, y = faces
     indices = np.sort(rng.permutation(len(enumerate_features(Size(8, 8))))[:8])
     order = np.argsort(-y, kind="stable")
-    samples = HaarSamples(
+    samples = samples_of(
         enumerate_features(Size(8, 8))[indices], WindowIntegrals.of(windows[order]), int(y.sum()), 1
     )
     staged = boost(StumpSearch(samples), make_booster(booster, Costs(costs, 1)), max_depth=depth)

@@ -7,11 +7,11 @@ import naive
 import numpy as np
 import pytest
 
-from vjcascade.features import HaarMode, enumerate_features
-from vjcascade.features.binning import N_EDGE_SAMPLES, bin_features
+from vjcascade.features import HaarMode, enumerate_cells, enumerate_features
+from vjcascade.features.binning import EDGE_MARGIN, HaarBins, bin_store
 from vjcascade.features.bins import Bins
 from vjcascade.features.integrals import WindowIntegrals
-from vjcascade.kernels import haar
+from vjcascade.kernels.haar import LEAST_SPAN, SAMPLES_AT_ONCE
 from vjcascade.scratch import Space
 from vjcascade.types import Size
 
@@ -45,44 +45,108 @@ def windows_of(rng, n):
     return np.stack([builders.smooth_noise(rng, WINDOW.height, WINDOW.width) for _ in range(n)])
 
 
-@pytest.mark.parametrize("n_windows", [1, 2, 40])
+def all_rows(bins):
+    return bins.rows(np.arange(len(bins)))
+
+
+@pytest.mark.parametrize("n_positives", [1, 2, 40])
 @pytest.mark.parametrize("mode", list(HaarMode))
-def test_bins_are_those_of_the_values(rng, monkeypatch, n_windows, mode):
-    """Every value of a plain loop lies in its bin, but for rounding; also where windows come in several blocks."""
-    windows = windows_of(rng, n_windows)
+def test_bins_are_those_of_the_values(rng, n_positives, mode):
+    """Every value of a plain loop lies in its bin, but for rounding."""
+    windows = windows_of(rng, 40)
     pool = enumerate_features(WINDOW, mode)[::7]
-    integrals = WindowIntegrals.of(windows, tilted=mode is HaarMode.ALL)
-    rows = bin_features(pool, integrals, n_threads=1).rows(np.arange(len(pool)))
+    positives, integrals = (
+        WindowIntegrals.of(some, tilted=mode is HaarMode.ALL) for some in (windows[:n_positives], windows)
+    )
+    rows = all_rows(HaarBins(pool, positives, n_threads=1).bins_of(integrals))
     norms = [naive.normalisation(w) or np.float32(0) for w in windows]
     for feature, row in zip(pool, rows, strict=True):
         values = np.array(
             [naive.feature_value(w, feature) * n for w, n in zip(windows, norms, strict=True)], float
         )
-        rising = np.sort(values)
-        low, high = (rising[1], rising[-2]) if n_windows > 1 else (rising[0], rising[0])
-        place = (values - low) * (256 / (high - low) if high > low else 0)
-        for off in (-1e-2, 1e-2):
-            assert (np.abs(row - np.clip(place + off, 0, 255)) < 1.02).all()
+        rising = np.sort(values[:n_positives])
+        low, high = (rising[1], rising[-2]) if n_positives > 1 else (rising[0], rising[0])
+        span = max(high - low, LEAST_SPAN * max(abs(low), 1))
+        place = (values - (low - EDGE_MARGIN * span)) * 256 / ((1 + 2 * EDGE_MARGIN) * span)
+        assert (
+            np.abs(row - np.clip(np.floor(place), 0, 255)) <= (np.abs(place - np.rint(place)) < 0.1)
+        ).all()
 
 
-def test_windows_beyond_a_block_and_threads_change_nothing(rng, monkeypatch):
-    windows = windows_of(rng, N_EDGE_SAMPLES // 2)
-    pool, integrals = enumerate_features(WINDOW), WindowIntegrals.of(windows)
-    every = np.arange(len(pool))
-    whole = bin_features(pool, integrals, n_threads=1).rows(every)
-    assert np.array_equal(bin_features(pool, integrals, n_threads=3).rows(every), whole)
-    many = WindowIntegrals.of(np.concatenate([windows] * 5))
-    assert len(many) > haar.SAMPLES_AT_ONCE
-    # the windows whose values lay out the bins are other copies of the same ones, not all of them
-    rows = bin_features(pool, many, n_threads=2).rows(every)
-    first = rows[:, : len(windows)]
-    assert all(np.array_equal(first, rows[:, i * len(windows) : (i + 1) * len(windows)]) for i in range(1, 5))
+def test_windows_beyond_a_block_and_threads_change_nothing(rng):
+    pool, windows = enumerate_features(WINDOW), windows_of(rng, SAMPLES_AT_ONCE + 30)
+    integrals = WindowIntegrals.of(windows)
+    whole = all_rows(HaarBins(pool, integrals, n_threads=1).bins_of(integrals))
+    assert np.array_equal(all_rows(HaarBins(pool, integrals, n_threads=3).bins_of(integrals)), whole)
+    for some in (slice(0, 40), slice(SAMPLES_AT_ONCE - 5, None)):
+        few = HaarBins(pool, integrals, n_threads=2).bins_of(WindowIntegrals.of(windows[some]))
+        assert np.array_equal(all_rows(few), whole[:, some])
+
+
+def test_positives_that_are_all_alike_are_told_from_what_lies_on_either_side(rng):
+    """The only cuts that can be wanted are there."""
+    alike, others = windows_of(rng, 1), windows_of(rng, 60)
+    pool = enumerate_features(WINDOW)[::20]
+    store = HaarBins(pool, WindowIntegrals.of(np.repeat(alike, 9, axis=0)), n_threads=1)
+    both = WindowIntegrals.of(np.concatenate([alike, others]))
+    rows, values = all_rows(store.bins_of(both)), both.values(pool)
+    far = np.abs(values - values[:, :1]) > 1e-3
+    assert far.mean() > 0.9
+    assert (np.sign(rows - rows[:, :1].astype(int))[far] == np.sign(values - values[:, :1])[far]).all()
+
+
+def a_store(kind, window, positives, n_threads=1, space=None):
+    pool = enumerate_features(window)[::5] if kind == "haar" else enumerate_cells(window)
+    return bin_store(pool, positives, n_threads, space)
+
+
+@pytest.mark.parametrize("kind", ["haar", "lbp"])
+def test_windows_that_stay_keep_their_columns(rng, kind, monkeypatch, tmp_path):
+    """Of any next set, only what is new is computed: the others' bins are those they had, also after swaps."""
+    everything = windows_of(rng, 90)
+    positives = WindowIntegrals.of(everything[:30])
+    store = a_store(kind, WINDOW, positives, 2, Space(tmp_path))
+    computed = []
+    fill = type(store)._fill
+    monkeypatch.setattr(
+        type(store),
+        "_fill",
+        lambda self, some, *where: computed.append(len(some)) or fill(self, some, *where),
+    )
+    last, n_columns = np.array([], int), 0
+    for n in (40, 40, 25, 40, 60, 60):
+        chosen = rng.permutation(90)[:n]
+        integrals = WindowIntegrals.of(everything[chosen])
+        bins = store.bins_of(integrals)
+        alone = a_store(kind, WINDOW, positives)
+        n_computed = computed.pop()
+        assert np.array_equal(all_rows(bins), all_rows(alone.bins_of(integrals)))
+        computed.pop()
+        had_room, n_columns = n <= n_columns, bins.tiles.shape[1]
+        assert n_computed == (len(np.setdiff1d(chosen, last)) if had_room else n)
+        assert len(np.unique(bins.columns)) == n
+        bins.swap(*rng.permutation(n)[:20].reshape(2, 10), n_threads=1)
+        last = chosen
+
+
+def test_two_copies_of_a_window_have_a_column_each(rng):
+    windows = windows_of(rng, 5)[[0, 1, 1, 2, 1]]
+    store = a_store("haar", WINDOW, WindowIntegrals.of(windows))
+    for order in ([0, 1, 2, 3, 4], [1, 2, 4, 0], [2, 2, 1, 1, 3]):
+        bins = store.bins_of(WindowIntegrals.of(windows[order]))
+        assert len(np.unique(bins.columns)) == len(order)
+        alone = a_store("haar", WINDOW, WindowIntegrals.of(windows))
+        assert np.array_equal(all_rows(bins), all_rows(alone.bins_of(WindowIntegrals.of(windows[order]))))
 
 
 def test_bins_take_the_place_of_the_last_ones(rng):
-    space, pool = Space(), enumerate_features(WINDOW)[::50]
-    first = bin_features(pool, WindowIntegrals.of(windows_of(rng, 30)), 1, space)
-    windows = WindowIntegrals.of(windows_of(rng, 20))
-    second = bin_features(pool, windows, 1, space)
-    assert np.shares_memory(first.tiles, second.tiles)
-    assert np.array_equal(second.tiles, bin_features(pool, windows, 1).tiles)
+    positives = WindowIntegrals.of(windows_of(rng, 30))
+    store = a_store("haar", WINDOW, positives)
+    first = store.bins_of(positives)
+    assert np.shares_memory(first.tiles, store.bins_of(WindowIntegrals.of(windows_of(rng, 20))).tiles)
+
+
+def test_windows_of_another_size_than_the_positives_are_refused(rng):
+    store = a_store("haar", WINDOW, WindowIntegrals.of(windows_of(rng, 9)))
+    with pytest.raises(ValueError, match="81 corners; the positives had 72"):
+        store.bins_of(WindowIntegrals.of(rng.integers(0, 256, (9, 8, 8), np.uint8)))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from vjcascade.features import HaarMode, count_features, enumerate_features
-from vjcascade.features.binning import bin_features
+from vjcascade.features.binning import HaarBins
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.types import Size
 
@@ -50,7 +50,9 @@ def test_weight_two_of_opencvs_trainer_is_offered():
     assert (balanced["weights"][changed] == 3).all()
 
 
-@pytest.mark.parametrize("use", [WindowIntegrals.values, lambda *some: bin_features(*some[::-1], 1)])
+@pytest.mark.parametrize(
+    "use", [WindowIntegrals.values, lambda integrals, pool: HaarBins(pool, integrals, 1)]
+)
 def test_features_that_need_other_integrals_are_refused(use, rng):
     windows = rng.integers(0, 256, (3, 6, 6), np.uint8)
     tilted, larger = enumerate_features(Size(6, 6), HaarMode.ALL), enumerate_features(Size(7, 7))
@@ -86,11 +88,11 @@ def test_bins_are_monotone_and_independent_of_threads(rng):
     features = enumerate_features(Size(6, 6))
     integrals = WindowIntegrals.of(windows)
     every = np.arange(len(features))
-    bins = bin_features(features, integrals, n_threads=1).rows(every)
+    bins = HaarBins(features, integrals, n_threads=1).bins_of(integrals).rows(every)
     values = integrals.values(features)
     for f in range(len(features)):
         order = np.argsort(values[f], kind="stable")
         assert (np.diff(bins[f][order].astype(int)) >= 0).all()
         assert len(np.unique(bins[f])) > 20 or len(np.unique(values[f])) < 40
     for n_threads in (2, 4):
-        assert np.array_equal(bins, bin_features(features, integrals, n_threads).rows(every))
+        assert np.array_equal(bins, HaarBins(features, integrals, n_threads).bins_of(integrals).rows(every))

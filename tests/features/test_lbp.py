@@ -6,8 +6,7 @@ from vjcascade.cascade import LBP_NODE_DTYPE, Cascade
 from vjcascade.detection.scanner import evaluate_windows
 from vjcascade.features import count_cells, enumerate_cells, lbp
 from vjcascade.features.integrals import WindowIntegrals
-from vjcascade.features.lbp import lbp_bins, lbp_codes
-from vjcascade.scratch import Space
+from vjcascade.features.lbp import lbp_codes
 from vjcascade.types import LBP_DTYPE, Size
 
 
@@ -59,10 +58,3 @@ def test_cells_outside_the_window_are_refused(windows):
     for cell in ((3, 0, 3, 1), (0, 7, 1, 1), (-1, 0, 1, 1)):
         with pytest.raises(ValueError, match="reaches out of these 11x9 windows"):
             lbp_codes(np.array([(cell,)], LBP_DTYPE), WindowIntegrals.of(windows))
-
-
-def test_codes_for_the_search_are_the_same(windows, tmp_path):
-    """With threads, and on disk."""
-    pool, integrals = enumerate_cells(Size(11, 9)), WindowIntegrals.of(windows)
-    bins = lbp_bins(pool, integrals, 2, Space(tmp_path))
-    assert np.array_equal(bins.rows(np.arange(len(pool))), lbp_codes(pool, integrals))

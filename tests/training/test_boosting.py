@@ -12,7 +12,7 @@ from vjcascade.boosters import BoostingState, Costs, make_booster
 from vjcascade.features import enumerate_features
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.training.boosting import boost
-from vjcascade.training.samples import HaarSamples
+from vjcascade.training.samples import samples_of
 from vjcascade.training.search import N_EXACT, StumpSearch
 from vjcascade.types import Size
 
@@ -29,7 +29,7 @@ def root(weak):
 
 
 def haar_search(pool, windows, n_positives):
-    return StumpSearch(HaarSamples(pool, WindowIntegrals.of(windows), n_positives, 1))
+    return StumpSearch(samples_of(pool, WindowIntegrals.of(windows), n_positives, 1))
 
 
 def some_of(rounds):

@@ -18,7 +18,7 @@ from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.training import histograms, search as module
 from vjcascade.training.boosting import boost
 from vjcascade.training.events import Work
-from vjcascade.training.samples import LbpSamples
+from vjcascade.training.samples import samples_of
 from vjcascade.training.search import N_EXACT, StumpSearch
 from vjcascade.training.stage import StageWindows, train_stage
 from vjcascade.training.tree import grow_tree
@@ -35,7 +35,7 @@ def make_search(rng, window, n_positives, n_negatives, step=1, n_threads=1):
     windows[:n_positives, :, : window.width // 2] //= 2
     integrals = WindowIntegrals.of(windows)
     return StumpSearch(
-        LbpSamples(enumerate_cells(window)[::step], integrals, n_positives, n_threads), n_threads
+        samples_of(enumerate_cells(window)[::step], integrals, n_positives, n_threads), n_threads
     )
 
 

@@ -11,7 +11,7 @@ from vjcascade.features import HaarMode, enumerate_features
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.kernels import histogram
 from vjcascade.training import histograms, search as module
-from vjcascade.training.samples import HaarSamples
+from vjcascade.training.samples import samples_of
 from vjcascade.training.search import N_EXACT, StumpSearch
 from vjcascade.training.splits import THRESHOLDS
 from vjcascade.training.tree import best_stump, grow_tree
@@ -31,7 +31,7 @@ def make_search(rng, pool, n_positives=30, n_negatives=41, n_threads=1):
 
 
 def search_of(pool, integrals, n_positives, n_threads=1):
-    return StumpSearch(HaarSamples(pool, integrals, n_positives, n_threads), n_threads)
+    return StumpSearch(samples_of(pool, integrals, n_positives, n_threads), n_threads)
 
 
 def outputs_of(search, stump):

@@ -14,7 +14,7 @@ from vjcascade.detection import evaluate_windows
 from vjcascade.features import HaarMode, enumerate_features
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.training.events import Progress, RoundDone, Work
-from vjcascade.training.samples import HaarSamples
+from vjcascade.training.samples import samples_of
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.stage import NATURAL_THRESHOLD, StageWindows, _file_threshold, _Panel, train_stage
 from vjcascade.types import Size
@@ -253,7 +253,7 @@ def test_a_window_with_the_threshold_score_passes_in_opencv(score):
 def test_rates_follow_opencvs_rule(windows, score):
     """A window passes if its score is not below float32(threshold - 1e-5), compared in float64."""
     integrals = WindowIntegrals.of(np.concatenate([windows.positives, windows.negatives]))
-    panel = _Panel(HaarSamples(POOL[:1], integrals, 70, 1), windows, replace(SETTINGS, max_weak=1))
+    panel = _Panel(samples_of(POOL[:1], integrals, 70, 1), windows, replace(SETTINGS, max_weak=1))
     panel.hit_rate_on = panel.false_alarm_rate_on = "training"
     bar = np.float64(np.float32(score) - np.float32(1e-5))
     panel._training.positives[:] = bar

@@ -12,7 +12,7 @@ from vjcascade.features import enumerate_features
 from vjcascade.features.bins import Bins
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.training.boosting import boost
-from vjcascade.training.samples import HaarSamples
+from vjcascade.training.samples import samples_of
 from vjcascade.training.search import StumpSearch
 from vjcascade.training.splits import THRESHOLDS, Stump
 from vjcascade.training.tree import MIN_NODE_SAMPLES, Tree, best_stump, grow_tree
@@ -86,7 +86,7 @@ def test_deeper_trees_fit_better(rng, name):
     """After as many rounds, the training error of deeper trees is no higher."""
     windows = np.stack([builders.smooth_noise(rng, 7, 7) for _ in range(160)])
     pool = enumerate_features(Size(7, 7))[::5]
-    search = StumpSearch(HaarSamples(pool, WindowIntegrals.of(windows), 70, 1))
+    search = StumpSearch(samples_of(pool, WindowIntegrals.of(windows), 70, 1))
     wrong = []
     for depth in (1, 2, 3):
         weak = list(islice(boost(search, make_booster(name, Costs(2, 1)), max_depth=depth), 6))
@@ -99,7 +99,7 @@ def test_deeper_trees_fit_better(rng, name):
 
 def test_every_split_lowers_the_error_and_leaves_say_what_costs_less(rng):
     windows = np.stack([builders.smooth_noise(rng, 6, 6) for _ in range(90)])
-    search = StumpSearch(HaarSamples(enumerate_features(Size(6, 6))[::7], WindowIntegrals.of(windows), 40, 1))
+    search = StumpSearch(samples_of(enumerate_features(Size(6, 6))[::7], WindowIntegrals.of(windows), 40, 1))
     booster = make_booster("cost-generalized", Costs(3, 1))
     now = booster.begin_round(BoostingState.start(search.labels))
     errors = []

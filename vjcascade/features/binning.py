@@ -1,82 +1,211 @@
-"""Feature values of training samples in one byte each, for the search."""
+"""Feature values of training windows in one byte each, for the search, kept from one set of windows to the next."""
 
 from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.features.bins import Bins
+from vjcascade.features.bins import Bins, shape_of_tiles
 from vjcascade.features.integrals import WindowIntegrals
+from vjcascade.features.lbp import lbp_codes
 from vjcascade.kernels.haar import bin_edges, bin_tiles
 from vjcascade.kernels.tiles import TILE
-from vjcascade.parallel import blocks, run_all
+from vjcascade.parallel import blocks, ordered_map, run_all
 from vjcascade.scratch import Space, let_go
+from vjcascade.types import LBP_DTYPE
 
 N_EDGE_SAMPLES = 256
-"""Samples, evenly spaced, that stand for all when bins are laid out."""
+"""Positives, evenly spaced, that stand for all when bins are laid out."""
+
+EDGE_MARGIN = np.float32(0.25)
+"""Bins reach so far beyond the values of these positives, as a share of what lies between."""
 
 TILES_PER_TASK = 64
 """Neighbouring features share many corners, up to about as many."""
 
 
-def bin_features(
-    features: NDArray[np.void], integrals: WindowIntegrals, n_threads: int, space: Space | None = None
-) -> Bins:
-    """Compute all features of all windows and sort each feature's values into 256 bins of equal width.
+class BinStore(ABC):
+    """The bins of a pool in one set of windows after the other.
 
-    The bins of a feature lie between its second smallest and second largest value of `N_EDGE_SAMPLES` windows.
-    They only guide the search: thresholds are set on the real values afterwards.
+    Windows that are in the next set, too, keep their column: only the others are computed. What a window's bins are
+    does not depend on what else is in a set.
 
     Parameters
     ----------
-    features : ndarray of shape (n_features,), dtype `FEATURE_DTYPE`
-        The pool.
-    integrals : WindowIntegrals
-        Of the training windows.
+    pool : ndarray of shape (n_features,), dtype `FEATURE_DTYPE` or `LBP_DTYPE`
+        Features.
     n_threads : int
-        Threads; the result does not depend on it.
+        Threads; results do not depend on it.
+    space : Space, optional
+        Where the bins are kept, if not in memory of their own.
+    """
+
+    def __init__(self, pool: NDArray[np.void], n_threads: int, space: Space | None = None) -> None:
+        self.pool = pool
+        self._n_threads = n_threads
+        self._space = space or Space()
+        self._last: tuple[Bins, list[bytes]] | None = None
+
+    def bins_of(self, integrals: WindowIntegrals) -> Bins:
+        """Return the bins of some windows; those that were returned before must not be used any more.
+
+        Parameters
+        ----------
+        integrals : WindowIntegrals
+            Of the windows.
+
+        Returns
+        -------
+        Bins
+            One byte a value: 1.6 GB for 162,336 features of 10,000 windows.
+        """
+        windows = [
+            hashlib.blake2b(corners, digest_size=16).digest()
+            for corners in np.ascontiguousarray(integrals.corners.T)
+        ]
+        bins, new = self._kept(windows)
+        self._last = bins, windows
+        self._fill(integrals.take(new), bins, bins.columns[new])
+        return bins
+
+    @abstractmethod
+    def _fill(self, integrals: WindowIntegrals, bins: Bins, columns: NDArray[np.uint32]) -> None:
+        """Write the bins of windows into some columns."""
+
+    def _kept(self, windows: list[bytes]) -> tuple[Bins, NDArray[np.intp]]:
+        """Return bins with a column for each window, and which of them are still to be computed."""
+        n_columns = 0 if self._last is None else self._last[0].tiles.shape[1]
+        if self._last is None or len(windows) > n_columns:
+            tiles = self._space.array(shape_of_tiles(len(self.pool), len(windows)), np.uint8)
+            every = np.arange(len(windows))
+            return Bins(len(self.pool), tiles, every.astype(np.uint32)), every
+        before, last_windows = self._last
+        there: dict[bytes, list[int]] = {}
+        for window, column in zip(last_windows, before.columns.tolist(), strict=True):
+            there.setdefault(window, []).append(column)
+        found = [there[window].pop() if there.get(window) else -1 for window in windows]
+        columns = np.array(found, np.int64)
+        new = np.flatnonzero(columns < 0)
+        columns[new] = np.setdiff1d(np.arange(n_columns), columns)[: len(new)]
+        return Bins(len(self.pool), before.tiles, columns.astype(np.uint32)), new
+
+
+class HaarBins(BinStore):
+    """The values of Haar features, sorted into 256 bins of equal width.
+
+    A feature's bins lie where the positives' values are, and a little beyond. No cut elsewhere is better than the
+    one behind the last positive. Bins only guide the search: thresholds are set on the real values afterwards.
+
+    Parameters
+    ----------
+    pool : ndarray of shape (n_features,), dtype `FEATURE_DTYPE`
+        Features.
+    positives : WindowIntegrals
+        Of positives: all, or some that stand for all.
+    n_threads : int
+        Threads; results do not depend on it.
     space : Space, optional
         Where the bins are kept, if not in memory of their own.
 
-    Returns
-    -------
-    Bins
-        One byte a value: 1.6 GB for 162,336 features of 10,000 windows.
-
     Examples
     --------
-    >>> import numpy as np
     >>> from vjcascade.features.haar import enumerate_features
     >>> from vjcascade.types import Size
     >>> windows = np.random.default_rng(0).integers(0, 256, (40, 6, 6), np.uint8)
-    >>> len(bin_features(enumerate_features(Size(6, 6)), WindowIntegrals.of(windows), n_threads=1))
-    669
+    >>> positives = WindowIntegrals.of(windows[:20])
+    >>> bins = HaarBins(enumerate_features(Size(6, 6)), positives, n_threads=1).bins_of(WindowIntegrals.of(windows))
+    >>> len(bins), bins.n_samples
+    (669, 40)
     """
-    n_windows = len(integrals)
-    spread = np.linspace(0, n_windows - 1, min(n_windows, N_EDGE_SAMPLES)).astype(np.intp)
-    few = integrals.take(spread)
-    bins = Bins(len(features), n_windows, space)
 
-    def fill(tiles: slice) -> None:
-        some = features[TILE * tiles.start : TILE * tiles.stop]
-        weights = np.ascontiguousarray(some["weights"])
-        pairs, places = _pairs_of_corners(integrals.corner_rows(some), len(integrals.corners))
-        lowest, per_unit = np.empty((2, len(some)), np.float32)
-        bin_edges(few.corners, pairs, places, weights, few.inverse_norms, lowest, per_unit)
-        bin_tiles(
-            integrals.corners,
-            pairs,
-            places,
-            weights,
-            integrals.inverse_norms,
-            per_unit,
-            lowest * per_unit,
-            bins.words[tiles],
-        )
-        let_go(bins.tiles[tiles])
+    def __init__(
+        self,
+        pool: NDArray[np.void],
+        positives: WindowIntegrals,
+        n_threads: int,
+        space: Space | None = None,
+    ) -> None:
+        super().__init__(pool, n_threads, space)
+        self._weights = np.ascontiguousarray(pool["weights"])
+        self._lowest, self._per_unit = np.empty((2, len(pool)), np.float32)
+        few = positives.take(spread_places(len(positives)))
+        self._n_corners = len(few.corners)
 
-    run_all(fill, blocks(len(bins.tiles), TILES_PER_TASK), n_threads)
-    return bins
+        def lay_out(some: slice) -> tuple[slice, NDArray[np.uint32], NDArray[np.uint32]]:
+            pairs, places = _pairs_of_corners(few.corner_rows(pool[some]), len(few.corners))
+            edges = self._lowest[some], self._per_unit[some]
+            bin_edges(few.corners, pairs, places, self._weights[some], few.inverse_norms, EDGE_MARGIN, *edges)
+            return some, pairs, places
+
+        tasks = blocks(len(pool), TILE * TILES_PER_TASK)
+        self._tasks = list(ordered_map(lay_out, tasks, n_threads))
+
+    def _fill(self, integrals: WindowIntegrals, bins: Bins, columns: NDArray[np.uint32]) -> None:
+        def fill(task: tuple[slice, NDArray[np.uint32], NDArray[np.uint32]]) -> None:
+            some, pairs, places = task
+            tiles = slice(some.start // TILE, -(-some.stop // TILE))
+            bin_tiles(
+                integrals.corners,
+                pairs,
+                places,
+                self._weights[some],
+                integrals.inverse_norms,
+                self._per_unit[some],
+                self._lowest[some] * self._per_unit[some],
+                columns,
+                bins.words[tiles],
+            )
+            let_go(bins.tiles[tiles])
+
+        if integrals.corners.shape[0] != self._n_corners:
+            raise ValueError(
+                f"windows with {len(integrals.corners)} corners; the positives had {self._n_corners}"
+            )
+        run_all(fill, self._tasks, self._n_threads)
+
+
+class LbpBins(BinStore):
+    """The codes of LBP features.
+
+    Examples
+    --------
+    >>> from vjcascade.features.cells import enumerate_cells
+    >>> from vjcascade.types import Size
+    >>> windows = np.diag([9, 5, 1]).astype(np.uint8)[None]
+    >>> bins = LbpBins(enumerate_cells(Size(3, 3)), n_threads=1).bins_of(WindowIntegrals.of(windows))
+    >>> bins.rows(np.array([0]))
+    array([[128]], dtype=uint8)
+    """
+
+    def _fill(self, integrals: WindowIntegrals, bins: Bins, columns: NDArray[np.uint32]) -> None:
+        def fill(tile: int) -> None:
+            bins.put(tile, lbp_codes(self.pool[TILE * tile : TILE * tile + TILE], integrals), columns)
+            let_go(bins.tiles[tile])
+
+        run_all(fill, range(len(bins.tiles)), self._n_threads)
+
+
+def bin_store(
+    pool: NDArray[np.void], positives: WindowIntegrals, n_threads: int, space: Space | None = None
+) -> BinStore:
+    """Return a store for features of either kind; parameters as of `HaarBins`."""
+    if pool.dtype == LBP_DTYPE:
+        return LbpBins(pool, n_threads, space)
+    return HaarBins(pool, positives, n_threads, space)
+
+
+def spread_places(n: int) -> NDArray[np.intp]:
+    """Return the places of those of `n` positives that stand for all.
+
+    Examples
+    --------
+    >>> spread_places(3).tolist(), spread_places(1000)[-3:].tolist()
+    ([0, 1, 2], [991, 995, 999])
+    """
+    return np.linspace(0, n - 1, min(n, N_EDGE_SAMPLES)).astype(np.intp)
 
 
 def _pairs_of_corners(

@@ -9,28 +9,34 @@ from numpy.typing import NDArray
 
 from vjcascade.kernels.tiles import GROUPS, TILE, put_rows, swap_columns, take_rows
 from vjcascade.parallel import blocks, run_all
-from vjcascade.scratch import Space, let_go
+from vjcascade.scratch import let_go
 
 TILES_PER_TASK = 32
+
+
+def shape_of_tiles(n_features: int, n_columns: int) -> tuple[int, int, int]:
+    """Return the shape of the tiles of so many features.
+
+    Examples
+    --------
+    >>> shape_of_tiles(65, 10)
+    (2, 10, 64)
+    """
+    return -(-n_features // TILE), n_columns, TILE
 
 
 class Bins:
     """Each feature's values on all samples, sorted into bins or as codes.
 
-    Samples are stored in columns, at first in their own order; those that are asked for often may be put first.
+    Samples are stored in columns, in any order; those that are asked for often may be put first.
 
     Parameters
     ----------
-    n_features, n_samples : int
+    n_features : int
         How many.
-    space : Space, optional
-        Where they are kept, if not in memory of their own.
-
-    Attributes
-    ----------
-    tiles : ndarray of shape (n_tiles, n_samples, 64), dtype uint8
+    tiles : ndarray of shape (n_tiles, n_columns, 64), dtype uint8
         Of 64 features each, column by column; see `vjcascade.kernels.tiles`. Features of the last tile that are too
-        many say nothing.
+        many say nothing, and nor do columns without a sample.
     columns : ndarray of shape (n_samples,), dtype uint32
         The column of each sample.
 
@@ -41,44 +47,52 @@ class Bins:
     (2, 3, [[1, 2, 3]])
     """
 
-    def __init__(self, n_features: int, n_samples: int, space: Space | None = None) -> None:
+    def __init__(self, n_features: int, tiles: NDArray[np.uint8], columns: NDArray[np.uint32]) -> None:
         self._n_features = n_features
-        self.n_samples = n_samples
-        shape = (-(-n_features // TILE), n_samples, TILE)
-        self.tiles: NDArray[np.uint8] = (space or Space()).array(shape, np.uint8)
-        self.columns = np.arange(n_samples, dtype=np.uint32)
+        self.tiles = tiles
+        self.columns = columns
 
     @classmethod
     def of_rows(cls, rows: NDArray[np.uint8]) -> Self:
         """Return bins with these rows, shape (n_features, n_samples)."""
-        bins = cls(*rows.shape)
-        for tile in range(len(bins.tiles)):
-            bins.put(tile, rows[TILE * tile : TILE * tile + TILE])
+        n_features, n_samples = rows.shape
+        tiles = np.empty(shape_of_tiles(n_features, n_samples), np.uint8)
+        bins = cls(n_features, tiles, np.arange(n_samples, dtype=np.uint32))
+        for tile in range(len(tiles)):
+            bins.put(tile, rows[TILE * tile : TILE * tile + TILE], slice(n_samples))
         return bins
 
     def __len__(self) -> int:
         return self._n_features
 
     @property
+    def n_samples(self) -> int:
+        """How many samples there are."""
+        return len(self.columns)
+
+    @property
     def words(self) -> NDArray[np.uint64]:
-        """The tiles as words, shape (n_tiles, n_samples, 8)."""
+        """The tiles as words, shape (n_tiles, n_columns, 8)."""
         return self.tiles.view(np.uint64)
 
-    def put(self, tile: int, rows: NDArray[np.uint8]) -> None:
-        """Write a tile.
+    def put(self, tile: int, rows: NDArray[np.uint8], columns: slice | NDArray[np.uint32]) -> None:
+        """Write some columns of a tile.
 
         Parameters
         ----------
         tile : int
             Which tile.
-        rows : ndarray of shape (n_features, n_samples), dtype uint8
+        rows : ndarray of shape (n_features, n), dtype uint8
             Of the tile's features.
+        columns : slice or ndarray of shape (n,), dtype uint32
+            Which columns.
         """
-        padded = np.zeros((TILE, -(-self.n_samples // 8) * 8), np.uint8)
-        padded[: len(rows), : self.n_samples] = rows
+        n_samples = rows.shape[1]
+        padded = np.zeros((TILE, -(-n_samples // 8) * 8), np.uint8)
+        padded[: len(rows), :n_samples] = rows
         turned = np.empty((padded.shape[1], GROUPS), np.uint64)
         put_rows(padded.view(np.uint64), turned)
-        self.words[tile] = turned[: self.n_samples]
+        self.words[tile, columns] = turned[:n_samples]
 
     def rows(self, features: NDArray[np.intp], samples: NDArray[np.intp] | None = None) -> NDArray[np.uint8]:
         """Return what some features are in some samples, or in all, shape (n_features, n_samples)."""

@@ -5,13 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.features.bins import Bins
 from vjcascade.features.cells import cell_offsets
 from vjcascade.features.integrals import SAMPLES_PER_BLOCK, WindowIntegrals
 from vjcascade.kernels.lbp import feature_codes
-from vjcascade.kernels.tiles import TILE
-from vjcascade.parallel import run_all
-from vjcascade.scratch import Space, let_go
 
 
 def lbp_codes(features: NDArray[np.void], integrals: WindowIntegrals) -> NDArray[np.uint8]:
@@ -53,42 +49,3 @@ def lbp_codes(features: NDArray[np.void], integrals: WindowIntegrals) -> NDArray
     codes = np.empty((len(features), len(integrals)), np.uint8)
     feature_codes(integrals.corners, rows, SAMPLES_PER_BLOCK, codes)
     return codes
-
-
-def lbp_bins(
-    features: NDArray[np.void], integrals: WindowIntegrals, n_threads: int, space: Space | None = None
-) -> Bins:
-    """Compute the codes of all features in all windows, for the search.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n_features,), dtype `LBP_DTYPE`
-        The pool.
-    integrals : WindowIntegrals
-        Of the training windows.
-    n_threads : int
-        Threads; the result does not depend on it.
-    space : Space, optional
-        Where the codes are kept, if not in memory of their own.
-
-    Returns
-    -------
-    Bins
-        One byte a code.
-
-    Examples
-    --------
-    >>> from vjcascade.features.cells import enumerate_cells
-    >>> from vjcascade.types import Size
-    >>> windows = np.diag([9, 5, 1]).astype(np.uint8)[None]
-    >>> lbp_bins(enumerate_cells(Size(3, 3)), WindowIntegrals.of(windows), n_threads=1).rows(np.array([0]))
-    array([[128]], dtype=uint8)
-    """
-    bins = Bins(len(features), len(integrals), space)
-
-    def fill(tile: int) -> None:
-        bins.put(tile, lbp_codes(features[TILE * tile : TILE * tile + TILE], integrals))
-        let_go(bins.tiles[tile])
-
-    run_all(fill, range(len(bins.tiles)), n_threads)
-    return bins

@@ -16,6 +16,9 @@ from vjcascade.kernels.tiles import GROUPS, TILE, put_rows
 N_BINS = 256
 """Bins of a feature: what one byte can count."""
 
+LEAST_SPAN = 1e-4
+"""Where all positives have nearly one value, it and what lies below and above it fall into bins of their own."""
+
 SAMPLES_AT_ONCE = 256
 """Samples that are binned together: the differences of corners that a tile's features share stay in a cache."""
 
@@ -85,17 +88,18 @@ def feature_values(
 
 @kernel
 def bin_edges(
-    corners: NDArray[np.int32],  # IN (n_corners, n_samples) of a few samples that stand for all
+    corners: NDArray[np.int32],  # IN (n_corners, n_samples) of a few positives that stand for all
     pairs: NDArray[np.uint32],  # IN (n_pairs, 2) corners whose difference is wanted
     places: NDArray[
         np.uint32
     ],  # IN (n_features, 3, 2) of each rectangle, the pairs of its upper and lower corners
     weights: NDArray[np.float32],  # IN (n_features, 3)
     inverse_norms: NDArray[np.float32],  # IN (n_samples,)
+    margin: np.float32,  # what to add on either side, as a share of what lies between
     lowest: NDArray[np.float32],  # OUT (n_features,) where bin 0 begins
-    per_unit: NDArray[np.float32],  # OUT (n_features,) bins per unit of value; 0 for a constant feature
+    per_unit: NDArray[np.float32],  # OUT (n_features,) bins per unit of value
 ) -> None:
-    """Spread each feature's bins between the second smallest and the second largest of the samples' values."""
+    """Spread each feature's bins from the second smallest to the second largest of the samples' values, and beyond."""
     n_samples = len(inverse_norms)
     differences, values = np.empty((len(pairs), n_samples), np.float32), np.empty(n_samples, np.float32)
     _fill_differences(corners, pairs, 0, n_samples, differences)
@@ -108,9 +112,10 @@ def bin_edges(
         for value in values:
             second_low, low = min(second_low, max(low, value)), min(low, value)
             second_high, high = max(second_high, min(high, value)), max(high, value)
-        lowest[f] = second_low if n_samples > 1 else low
-        span = second_high - lowest[f]
-        per_unit[f] = np.float32(N_BINS) / span if span > 0 else np.float32(0)
+        first, last = (second_low, second_high) if n_samples > 1 else (low, high)
+        span = max(last - first, LEAST_SPAN * max(abs(first), np.float32(1)))
+        lowest[f] = first - margin * span
+        per_unit[f] = N_BINS / ((1 + 2 * margin) * span)
 
 
 @kernel
@@ -122,7 +127,8 @@ def bin_tiles(
     inverse_norms: NDArray[np.float32],  # IN (n_samples,)
     per_unit: NDArray[np.float32],  # IN (n_features,)
     offsets: NDArray[np.float32],  # IN (n_features,) what of a value in bins lies below bin 0
-    words: NDArray[np.uint64],  # OUT (n_tiles, n_samples, GROUPS) the features' tiles
+    columns: NDArray[np.uint32],  # IN (n_samples,) where in the tiles each sample belongs
+    words: NDArray[np.uint64],  # OUT (n_tiles, n_columns, GROUPS) the features' tiles
 ) -> None:
     """Write every value's bin; values beyond the edges go into the first and the last bin."""
     n_features, n_samples = len(places), len(inverse_norms)
@@ -141,7 +147,9 @@ def bin_tiles(
                 _fill_by_differences(differences, places[f], weights[f], norms, per_unit[f], offsets[f], own)
             _fill_bins(values.reshape(values.size), bins.reshape(bins.size))
             put_rows(bins.view(np.uint64), turned)
-            words[tile, start : start + n] = turned[:n]
+            for i in range(n):
+                for g in range(GROUPS):
+                    words[tile, columns[start + i], g] = turned[i, g]
 
 
 @kernel

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.training.room import Room
+from vjcascade.features.binning import BinStore
+from vjcascade.scratch import Space
 from vjcascade.training.usage import Stopwatch
 
 
@@ -295,8 +296,10 @@ class Work:
         The stage that it belongs to, counted from 1; 0 for none.
     clock : Stopwatch
         Takes the time of its parts.
-    room : Room
-        Where features are kept.
+    store : BinStore, optional
+        The bins of features, kept from stage to stage.
+    histograms : Space, optional
+        Where histograms are kept.
     """
 
     part: str
@@ -304,7 +307,8 @@ class Work:
     listener: Listener = ignore
     stage: int = 0
     clock: Stopwatch = field(default_factory=Stopwatch, compare=False)
-    room: Room = field(default_factory=Room)
+    store: BinStore | None = field(default=None, compare=False)
+    histograms: Space | None = field(default=None, compare=False)
 
     def progress(self, done: int, total: int, detail: str = "", pass_rate: float | None = None) -> None:
         """Tell how far it is.

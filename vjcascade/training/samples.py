@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.features.binning import bin_features
+from vjcascade.features.binning import BinStore, bin_store
 from vjcascade.features.bins import Bins
 from vjcascade.features.integrals import WindowIntegrals
-from vjcascade.features.lbp import lbp_bins, lbp_codes
+from vjcascade.features.lbp import lbp_codes
 from vjcascade.kernels.haar import N_BINS
 from vjcascade.parallel import run_all
 from vjcascade.scratch import Space
@@ -40,8 +39,40 @@ class Samples(Protocol):
         """Return the values of some features, shape (n, n_samples)."""
 
 
-class WindowSamples(ABC):
+class WindowSamples:
     """Windows seen through a pool of features.
+
+    Parameters
+    ----------
+    store : BinStore
+        The pool, and the bins of windows.
+    integrals : WindowIntegrals
+        Of the training windows, the positives first.
+    n_positives : int
+        How many of them are positives.
+    """
+
+    def __init__(self, store: BinStore, integrals: WindowIntegrals, n_positives: int) -> None:
+        self.pool = store.pool
+        self.integrals = integrals
+        self.n_positives = n_positives
+        self.labels = labels_of(n_positives, len(integrals))
+        self.bins = store.bins_of(integrals)
+        self.splits: Splits = SUBSETS if self.pool.dtype == LBP_DTYPE else THRESHOLDS
+
+    def values(self, features: NDArray[np.intp]) -> NDArray[np.generic]:
+        """Return the values of some features, exactly as the detector computes them, shape (n, n_windows)."""
+        return values_of(self.pool[features], self.integrals)
+
+
+def samples_of(
+    pool: NDArray[np.void],
+    integrals: WindowIntegrals,
+    n_positives: int,
+    n_threads: int,
+    space: Space | None = None,
+) -> WindowSamples:
+    """Return windows seen through a pool of features of either kind, on their own.
 
     Parameters
     ----------
@@ -54,89 +85,15 @@ class WindowSamples(ABC):
     n_threads : int
         Threads that compute the bins; results do not depend on it.
     space : Space, optional
-        Where the bins are kept, if not in memory of their own.
-    """
-
-    splits: Splits
-
-    def __init__(
-        self,
-        pool: NDArray[np.void],
-        integrals: WindowIntegrals,
-        n_positives: int,
-        n_threads: int,
-        space: Space | None = None,
-    ) -> None:
-        self.pool = pool
-        self.integrals = integrals
-        self.n_positives = n_positives
-        self.labels = labels_of(n_positives, len(integrals))
-        self.bins = self._bins(n_threads, space)
-
-    @abstractmethod
-    def _bins(self, n_threads: int, space: Space | None) -> Bins:
-        """Return the bins of all features."""
-
-    @abstractmethod
-    def values(self, features: NDArray[np.intp]) -> NDArray[np.generic]:
-        """Return the values of some features, exactly as the detector computes them, shape (n, n_windows)."""
-
-
-class HaarSamples(WindowSamples):
-    """Windows seen through a pool of Haar features."""
-
-    splits = THRESHOLDS
-
-    def _bins(self, n_threads: int, space: Space | None) -> Bins:
-        return bin_features(self.pool, self.integrals, n_threads, space)
-
-    def values(self, features: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Return the values of some features, shape (n, n_windows)."""
-        return self.integrals.values(self.pool[features])
-
-
-class LbpSamples(WindowSamples):
-    """Windows seen through a pool of LBP features, whose codes are bins."""
-
-    splits = SUBSETS
-
-    def _bins(self, n_threads: int, space: Space | None) -> Bins:
-        return lbp_bins(self.pool, self.integrals, n_threads, space)
-
-    def values(self, features: NDArray[np.intp]) -> NDArray[np.uint8]:
-        """Return the codes of some features, shape (n, n_windows)."""
-        return lbp_codes(self.pool[features], self.integrals)
-
-
-def samples_of(
-    pool: NDArray[np.void],
-    integrals: WindowIntegrals,
-    n_positives: int,
-    n_threads: int,
-    space: Space | None = None,
-) -> WindowSamples:
-    """Return windows seen through a pool of features of either kind.
-
-    Parameters
-    ----------
-    pool : ndarray of shape (n_features,), dtype `FEATURE_DTYPE` or `LBP_DTYPE`
-        Features.
-    integrals : WindowIntegrals
-        Of the training windows, the positives first.
-    n_positives : int
-        How many of them are positives.
-    n_threads : int
-        Threads; results do not depend on it.
-    space : Space, optional
         Where bins or codes are kept, if not in memory of their own.
 
     Returns
     -------
-    HaarSamples or LbpSamples
-        As the dtype of the pool says.
+    WindowSamples
+        Its bins are laid out by its own positives.
     """
-    kind = LbpSamples if pool.dtype == LBP_DTYPE else HaarSamples
-    return kind(pool, integrals, n_positives, n_threads, space)
+    store = bin_store(pool, integrals.take(np.arange(n_positives)), n_threads, space)
+    return WindowSamples(store, integrals, n_positives)
 
 
 def values_of(features: NDArray[np.void], integrals: WindowIntegrals) -> NDArray[np.generic]:

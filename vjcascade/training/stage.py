@@ -164,8 +164,13 @@ def train_stage(
     work.progress(0, settings.max_weak, f"{len(pool):,} features of {len(both):,} windows")
     with work.clock.part("features"):
         integrals = WindowIntegrals.of(both, tilted=has_tilted(pool))
-        samples = samples_of(pool, integrals, len(windows.positives), work.n_threads, work.room.bins)
-        search = StumpSearch(samples, work.n_threads, work.room.histograms)
+        n_positives = len(windows.positives)
+        samples = (
+            WindowSamples(work.store, integrals, n_positives)
+            if work.store is not None
+            else samples_of(pool, integrals, n_positives, work.n_threads)
+        )
+        search = StumpSearch(samples, work.n_threads, work.histograms)
         panel = _Panel(samples, windows, settings)
     with work.clock.part("boosting"):
         weak, ended_by = _grow(search, panel, settings, work)

@@ -13,6 +13,8 @@ from vjcascade.cascade import Cascade
 from vjcascade.detection.scanner import evaluate_windows
 from vjcascade.errors import SettingsError
 from vjcascade.features import HaarMode, count_cells, count_features, enumerate_cells, enumerate_features
+from vjcascade.features.binning import bin_store, spread_places
+from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.parallel import checked_memory, checked_threads
 from vjcascade.training.backgrounds import Backgrounds
 from vjcascade.training.carried import Carried
@@ -33,6 +35,7 @@ from vjcascade.training.events import (
 from vjcascade.training.negatives import Negatives, NegativesSearch, expected_pass_rate, why_too_few
 from vjcascade.training.positives import Positives
 from vjcascade.training.room import Needs, Room
+from vjcascade.training.samples import has_tilted
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.stage import StageResult, StageWindows, train_stage
 from vjcascade.training.usage import Stopwatch, resident_memory
@@ -126,7 +129,6 @@ class _Run:
         listener: Listener,
     ) -> None:
         self._data = data
-        self._room = room
         self._settings = settings
         self._checkpoint = checkpoint
         self.n_threads = n_threads
@@ -134,6 +136,10 @@ class _Run:
         self._search = NegativesSearch(data.photos, data.held_out_photos, settings, n_threads, listener)
         window, is_lbp = checkpoint.cascade.window, settings.features is FeatureType.LBP
         self._pool = enumerate_cells(window) if is_lbp else enumerate_features(window, settings.mode)
+        few = data.positives[spread_places(len(data.positives))]
+        integrals = WindowIntegrals.of(few, tilted=has_tilted(self._pool))
+        self._store = bin_store(self._pool, integrals, n_threads, room.bins)
+        self._histograms = room.histograms
 
     def next_stage(self, cascade: Cascade) -> Cascade | str:
         """Train and save the next stage; return the longer cascade, or why there can be none."""
@@ -148,7 +154,15 @@ class _Run:
             windows,
             self._pool,
             self._settings,
-            Work(f"stage {number}: boosting", self.n_threads, self._listener, number, clock, self._room),
+            Work(
+                f"stage {number}: boosting",
+                self.n_threads,
+                self._listener,
+                number,
+                clock,
+                self._store,
+                self._histograms,
+            ),
         )
         if result is None or result.tuned.false_alarm_rate == 1:
             return "positives and the remaining negatives cannot be told apart"
