@@ -39,17 +39,17 @@ def test_costs_are_measured_where_training_would_keep_features(program, monkeypa
     assert (arguments.table, arguments.rounds) == ([], bench.TABLE_ROUNDS)
     arguments.rounds, arguments.memory = 2, memory
     bench.save_windows(tmp_path / "windows.npy", arguments)
-    make, folders = bench.window_samples, []
+    make, spaces = bench.window_samples, []
     monkeypatch.setattr(
         bench,
         "window_samples",
-        lambda *args, folder=None: folders.append(folder) or make(*args, folder=folder),
+        lambda *args, space=None: spaces.append(space) or make(*args, space=space),
     )
     row = bench.table_row(arguments, tmp_path / "windows.npy", (bench.HaarMode.CORE, 60))
     cells = [cell.strip() for cell in row.split("|")[1:-1]]
     assert cells[:2] == ["core, 2,569", "60"]
     assert cells[-1] == where
-    assert folders[-1] == (tmp_path if memory else None)
+    assert spaces[-1].folder == (tmp_path if memory else None)
     assert all(float(cell) >= 0 for cell in cells[2:-1])
     assert bench.TABLE_HEADER.splitlines()[0].count("|") == row.count("|")
 

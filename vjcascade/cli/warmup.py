@@ -110,8 +110,10 @@ def search_a_little() -> None:
     import numpy as np
 
     from vjcascade.boosters import BoostingState, Costs, make_booster
+    from vjcascade.features.bins import Bins
     from vjcascade.training.table_search import search_of_table
 
+    Bins.of_rows(np.zeros((1, 2), np.uint8)).swap(np.array([0]), np.array([1]), n_threads=1)
     search = search_of_table(np.eye(3), n_positives=1, n_threads=1)
     for name in BOOSTERS:
         booster = make_booster(name, Costs())

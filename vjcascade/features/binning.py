@@ -191,7 +191,24 @@ class LbpBins(BinStore):
 def bin_store(
     pool: NDArray[np.void], positives: WindowIntegrals, n_threads: int, space: Space | None = None
 ) -> BinStore:
-    """Return a store for features of either kind; parameters as of `HaarBins`."""
+    """Return a store for features of either kind.
+
+    Parameters
+    ----------
+    pool : ndarray of shape (n_features,), dtype `FEATURE_DTYPE` or `LBP_DTYPE`
+        Features.
+    positives : WindowIntegrals
+        Of positives: all, or some that stand for all.
+    n_threads : int
+        Threads; results do not depend on it.
+    space : Space, optional
+        Where the bins are kept, if not in memory of their own.
+
+    Returns
+    -------
+    HaarBins or LbpBins
+        As the dtype of the pool says.
+    """
     if pool.dtype == LBP_DTYPE:
         return LbpBins(pool, n_threads, space)
     return HaarBins(pool, positives, n_threads, space)

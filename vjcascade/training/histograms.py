@@ -208,6 +208,11 @@ class Histograms:
         ----------
         features : ndarray of shape (n,), dtype intp
             Their numbers.
+
+        Returns
+        -------
+        Measured or None
+            Bounds of these features.
         """
         if self._asked is None or self._histograms is None:
             return None
