@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+LINE = 64
+"""Bytes that a processor reads at once: large arrays begin with a whole line."""
+
 _CHUNK = b"\0" * 2**24
 
 
@@ -48,7 +51,9 @@ def scratch_array(shape: tuple[int, ...], dtype: DTypeLike, folder: Path | None)
     """
     n_bytes = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
     if folder is None or n_bytes == 0:
-        return np.empty(shape, dtype)
+        spare = np.empty(n_bytes + LINE, np.uint8)
+        first = -spare.ctypes.data % LINE
+        return spare[first : first + n_bytes].view(dtype).reshape(shape)
     with tempfile.TemporaryFile(dir=folder) as file:
         _take_space(file.fileno(), n_bytes)
         return np.frombuffer(mmap.mmap(file.fileno(), n_bytes), dtype).reshape(shape)
@@ -98,7 +103,7 @@ def let_go(rows: NDArray[Any]) -> None:
     Parameters
     ----------
     rows : ndarray
-        A contiguous part of what `scratch_array` returned; of an array in memory nothing happens.
+        A contiguous part of what `scratch_array` or `Space.array` returned; of an array in memory nothing happens.
     """
     base: Any = rows
     while isinstance(base, np.ndarray):

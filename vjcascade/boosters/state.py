@@ -105,7 +105,7 @@ class Round:
     positive_part, negative_part : ndarray of shape (n,), dtype float64
         Weights that the class-wise errors are sums of.
     state : BoostingState
-        The run so far, in the samples' own order, also where the weights were `taken` in another.
+        The run so far.
     positive_mass, negative_mass : float
         Sums of the two parts: the largest class-wise errors possible.
     is_part : bool

@@ -24,14 +24,17 @@ EDGE_MARGIN = np.float32(0.25)
 """Bins reach so far beyond the values of these positives, as a share of what lies between."""
 
 TILES_PER_TASK = 64
-"""Neighbouring features share many corners, up to about as many."""
+"""More neighbouring features would hardly share more corners."""
+
+WINDOWS_AT_ONCE = 256
+"""What tells windows apart is copied for so many at a time."""
 
 
 class BinStore(ABC):
     """The bins of a pool in one set of windows after the other.
 
-    Windows that are in the next set, too, keep their column: only the others are computed. What a window's bins are
-    does not depend on what else is in a set.
+    Windows that are in the next set, too, keep their column, unless that set is larger than any before: only the
+    others are computed. What a window's bins are does not depend on what else is in a set.
 
     Parameters
     ----------
@@ -62,31 +65,34 @@ class BinStore(ABC):
         Bins
             One byte a value: 1.6 GB for 162,336 features of 10,000 windows.
         """
-        windows = [
+        digests = [
             hashlib.blake2b(corners, digest_size=16).digest()
-            for corners in np.ascontiguousarray(integrals.corners.T)
+            for some in blocks(len(integrals), WINDOWS_AT_ONCE)
+            for corners in np.ascontiguousarray(integrals.corners[:, some].T)
         ]
-        bins, new = self._kept(windows)
-        self._last = bins, windows
-        self._fill(integrals.take(new), bins, bins.columns[new])
+        bins, new = self._kept(digests)
+        self._last = None  # what is interrupted is not there
+        self._fill(integrals if len(new) == len(integrals) else integrals.take(new), bins, bins.columns[new])
+        self._last = bins, digests
         return bins
 
     @abstractmethod
     def _fill(self, integrals: WindowIntegrals, bins: Bins, columns: NDArray[np.uint32]) -> None:
         """Write the bins of windows into some columns."""
 
-    def _kept(self, windows: list[bytes]) -> tuple[Bins, NDArray[np.intp]]:
+    def _kept(self, digests: list[bytes]) -> tuple[Bins, NDArray[np.intp]]:
         """Return bins with a column for each window, and which of them are still to be computed."""
         n_columns = 0 if self._last is None else self._last[0].tiles.shape[1]
-        if self._last is None or len(windows) > n_columns:
-            tiles = self._space.array(shape_of_tiles(len(self.pool), len(windows)), np.uint8)
-            every = np.arange(len(windows))
+        if self._last is None or len(digests) > n_columns:
+            self._last = None
+            tiles = self._space.array(shape_of_tiles(len(self.pool), len(digests)), np.uint8)
+            every = np.arange(len(digests))
             return Bins(len(self.pool), tiles, every.astype(np.uint32)), every
-        before, last_windows = self._last
+        before, last_digests = self._last
         there: dict[bytes, list[int]] = {}
-        for window, column in zip(last_windows, before.columns.tolist(), strict=True):
-            there.setdefault(window, []).append(column)
-        found = [there[window].pop() if there.get(window) else -1 for window in windows]
+        for digest, column in zip(last_digests, before.columns.tolist(), strict=True):
+            there.setdefault(digest, []).append(column)
+        found = [there[digest].pop() if there.get(digest) else -1 for digest in digests]
         columns = np.array(found, np.int64)
         new = np.flatnonzero(columns < 0)
         columns[new] = np.setdiff1d(np.arange(n_columns), columns)[: len(new)]
@@ -96,8 +102,9 @@ class BinStore(ABC):
 class HaarBins(BinStore):
     """The values of Haar features, sorted into 256 bins of equal width.
 
-    A feature's bins lie where the positives' values are, and a little beyond. No cut elsewhere is better than the
-    one behind the last positive. Bins only guide the search: thresholds are set on the real values afterwards.
+    A feature's bins lie where nearly all positives' values are, and a little beyond: cuts farther out part negatives
+    from negatives. (Where a booster gives negatives a weight as positives, as LogitBoost does, such a cut may be worth
+    something, and is missed.) Bins only guide the search: thresholds are set on the real values afterwards.
 
     Parameters
     ----------

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from vjcascade.kernels.tiles import GROUPS, TILE, put_rows, swap_columns, take_rows
 from vjcascade.parallel import blocks, run_all
-from vjcascade.scratch import let_go
+from vjcascade.scratch import let_go, scratch_array
 
 TILES_PER_TASK = 32
+"""Columns of so many tiles change places in one task."""
 
 
 def shape_of_tiles(n_features: int, n_columns: int) -> tuple[int, int, int]:
@@ -36,7 +37,7 @@ class Bins:
         How many.
     tiles : ndarray of shape (n_tiles, n_columns, 64), dtype uint8
         Of 64 features each, column by column; see `vjcascade.kernels.tiles`. Features of the last tile that are too
-        many say nothing, and nor do columns without a sample.
+        many say nothing, nor do columns without a sample.
     columns : ndarray of shape (n_samples,), dtype uint32
         The column of each sample.
 
@@ -56,7 +57,7 @@ class Bins:
     def of_rows(cls, rows: NDArray[np.uint8]) -> Self:
         """Return bins with these rows, shape (n_features, n_samples)."""
         n_features, n_samples = rows.shape
-        tiles = np.empty(shape_of_tiles(n_features, n_samples), np.uint8)
+        tiles = scratch_array(shape_of_tiles(n_features, n_samples), np.uint8, None)
         bins = cls(n_features, tiles, np.arange(n_samples, dtype=np.uint32))
         for tile in range(len(tiles)):
             bins.put(tile, rows[TILE * tile : TILE * tile + TILE], slice(n_samples))
@@ -100,6 +101,8 @@ class Bins:
         rows = np.empty((len(features), len(columns)), np.uint8)
         places = np.argsort(columns).astype(np.uint32)
         take_rows(self.tiles, features, columns[places], places, rows)
+        for tile in np.unique(features // TILE):
+            let_go(self.tiles[tile])
         return rows
 
     def swap(self, samples: NDArray[np.intp], others: NDArray[np.intp], n_threads: int) -> None:

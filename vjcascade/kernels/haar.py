@@ -51,26 +51,22 @@ def _fill_values(
     rows: NDArray[np.uint32],  # IN (3, 4) corner rows of one feature's rectangles
     weights: NDArray[np.float32],  # IN (3,)
     inverse_norms: NDArray[np.float32],  # IN (n_samples,)
-    start: int,
-    values: NDArray[np.float32],  # OUT (n,) the samples from `start` on
+    values: NDArray[np.float32],  # OUT (n_samples,)
 ) -> None:
-    """Write one feature's values of neighbouring samples."""
-    stop = start + len(values)
+    """Write one feature's values."""
     for r in range(3):
         weight = weights[r]
         if r > 0 and weight == 0:
             continue
-        p0, p1 = corners[rows[r, 0], start:stop], corners[rows[r, 1], start:stop]
-        p2, p3 = corners[rows[r, 2], start:stop], corners[rows[r, 3], start:stop]
+        p0, p1, p2, p3 = corners[rows[r, 0]], corners[rows[r, 1]], corners[rows[r, 2]], corners[rows[r, 3]]
         if r == 0:
             for i in range(len(values)):
                 values[i] = weight * np.float32(p0[i] - p1[i] - p2[i] + p3[i])
         else:
             for i in range(len(values)):
                 values[i] += weight * np.float32(p0[i] - p1[i] - p2[i] + p3[i])
-    norms = inverse_norms[start:stop]
     for i in range(len(values)):
-        values[i] *= norms[i]
+        values[i] *= inverse_norms[i]
 
 
 @kernel
@@ -83,7 +79,7 @@ def feature_values(
 ) -> None:
     """Write the values of all features and samples."""
     for f in range(len(rows)):
-        _fill_values(corners, rows[f], weights[f], inverse_norms, 0, values[f])
+        _fill_values(corners, rows[f], weights[f], inverse_norms, values[f])
 
 
 @kernel
@@ -112,7 +108,7 @@ def bin_edges(
         for value in values:
             second_low, low = min(second_low, max(low, value)), min(low, value)
             second_high, high = max(second_high, min(high, value)), max(high, value)
-        first, last = (second_low, second_high) if n_samples > 1 else (low, high)
+        first, last = (second_low, second_high) if n_samples > 3 else (low, high)
         span = max(last - first, LEAST_SPAN * max(abs(first), np.float32(1)))
         lowest[f] = first - margin * span
         per_unit[f] = N_BINS / ((1 + 2 * margin) * span)

@@ -28,8 +28,8 @@ CLEAR = 31
 
 @kernel
 def add_changes(
-    words: NDArray[np.uint64],  # IN (n_tiles, n_samples, GROUPS) bins
-    samples: NDArray[np.uint32],  # IN (n_changes,) whose weights change
+    words: NDArray[np.uint64],  # IN (n_tiles, n_columns, GROUPS) bins
+    columns: NDArray[np.uint32],  # IN (n_changes,) of the samples whose weights change
     parts: NDArray[np.uint32],  # IN (n_changes,) where the part begins that changes: 0 or PART
     changes: NDArray[np.int32],  # IN (n_changes,) by how much
     shift: int,  # bits to take off all weights before, or `CLEAR`
@@ -40,11 +40,11 @@ def add_changes(
     What is read here and there is copied near before: memory gives many lines at once much faster than one by one.
     """
     near = np.empty(histograms.shape[1], np.int32)
-    lines = np.empty((GROUPS, len(samples)), np.uint64)
+    taken = np.empty((GROUPS, len(columns)), np.uint64)
     for tile in range(len(words)):
-        for i in range(len(samples)):
+        for i in range(len(columns)):
             for g in range(GROUPS):
-                lines[g, i] = words[tile, samples[i], g]
+                taken[g, i] = words[tile, columns[i], g]
         for g in range(GROUPS):
             histogram = histograms[GROUPS * tile + g]
             if shift == CLEAR:
@@ -52,7 +52,7 @@ def add_changes(
             else:
                 for i in range(len(near)):
                     near[i] = histogram[i] >> np.int32(shift)  # rounds down
-            _add_to_group(lines[g], parts, changes, near)
+            _add_to_group(taken[g], parts, changes, near)
             _copy(near, histogram)
 
 
@@ -73,20 +73,20 @@ def _add_to_group(
 
 @kernel
 def add_changes_and_measure(
-    words: NDArray[np.uint64],  # IN (n_tiles, n_samples, GROUPS)
-    samples: NDArray[np.uint32],  # IN (n_changes,)
+    words: NDArray[np.uint64],  # IN (n_tiles, n_columns, GROUPS)
+    columns: NDArray[np.uint32],  # IN (n_changes,)
     parts: NDArray[np.uint32],  # IN (n_changes,)
     changes: NDArray[np.int32],  # IN (n_changes,)
-    shift: int,
+    shift: int,  # as in `add_changes`
     histograms: NDArray[np.int32],  # IN and OUT (n_tiles * GROUPS, 2 * PART)
     masses: NDArray[np.float64],  # IN (2,)
     lines: NDArray[np.float64],  # IN (n_lines, 2)
     least: NDArray[np.float64],  # OUT (n_lines, n_tiles * GROUPS, GROUP)
 ) -> None:
-    """Do both, tile by tile, while its histograms are in a cache."""
+    """Bring histograms up to date and find the least values of lines, tile by tile, while they are in a cache."""
     for tile in range(len(words)):
         own = slice(GROUPS * tile, GROUPS * tile + GROUPS)
-        add_changes(words[tile : tile + 1], samples, parts, changes, shift, histograms[own])
+        add_changes(words[tile : tile + 1], columns, parts, changes, shift, histograms[own])
         least_on_lines(histograms[own], masses, lines, least[:, own])
 
 
@@ -99,8 +99,7 @@ def least_on_lines(
 ) -> None:
     """Write for each line (a, b) and feature the least a * errors_p + b * errors_n over all cuts and both polarities.
 
-    A cut has bins on both sides: the two constant weak classifiers are no feature's. In float32: off by up to
-    a millionth of what the masses come to.
+    A cut has bins on both sides: the two constant weak classifiers are no feature's.
     """
     below_p, below_n = np.empty(PART, np.int32), np.empty(PART, np.int32)
     rest, spare = np.empty(PART, np.int32), np.empty(PART, np.int32)
@@ -111,10 +110,10 @@ def least_on_lines(
         for line in range(len(lines)):
             mass_p, mass_n = lines[line, 0] * masses[0], lines[line, 1] * masses[1]
             unit = (mass_p + mass_n) / WHOLE
-            a = np.float32(lines[line, 0] / unit if unit > 0 else 0.0)
-            b = np.float32(lines[line, 1] / unit if unit > 0 else 0.0)
+            a = lines[line, 0] / unit if unit > 0 else 0.0
+            b = lines[line, 1] / unit if unit > 0 else 0.0
             for i in range(PART):
-                rest[i] = np.int32(a * np.float32(below_p[i]) - b * np.float32(below_n[i]))
+                rest[i] = np.int32(a * below_p[i] - b * below_n[i])
             _copy(rest, spare)
             _fold_min(spare, low)
             _fold_max(rest, high)

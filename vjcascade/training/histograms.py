@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +16,11 @@ from vjcascade.kernels.haar import N_BINS
 from vjcascade.kernels.tiles import GROUP, GROUPS, TILE
 from vjcascade.parallel import blocks, run_all
 from vjcascade.scratch import Space, let_go
+from vjcascade.training.kept_weights import Weights, brought_up_to_date
 from vjcascade.training.splits import THRESHOLDS, Splits, Update
 
 TILES_PER_TASK = 16
+"""Enough for the start of a task not to count, few enough for threads to end at the same time."""
 
 N_ITEMS = 2 * histogram.PART
 """Of a group's histograms: both parts."""
@@ -40,15 +40,6 @@ FORGOTTEN = 0.9
 WORTH_MOVING = 2.0
 """By so much a sample's changes must count more than those of the one whose place it takes."""
 
-START_BITS, MAX_BITS = 28, 30
-"""The weights of a class sum to so many bits of units at first, and at most."""
-
-FEW_CHANGES = 0.1
-"""Share of the samples; where fewer change, to add up all anew would not be less work."""
-
-MAX_SHIFT = 16
-"""Where more bits would have to go, histograms are made anew."""
-
 MIN_SAMPLES_TO_KEEP = 8 * N_BINS
 """Histograms of fewer samples take more memory than the bins do: they are not kept from round to round."""
 
@@ -64,11 +55,8 @@ TIGHTENED_BY = 2.5
 SHARE_LEFT_OPEN = 0.002, 0.008
 """Where bounds leave fewer features open, more weight may be out of date, and where they leave more, less."""
 
-LIGHT_CLASS = 1e-9
-"""A class that weighs less than this share of all is taken to weigh so much."""
-
-ROUNDING = 1e-6
-"""What the rounding of sums may come to, as a share of them: kernels compute in float32."""
+GINI_ROUNDING = 2e-6
+"""What the rounding of impurities may come to, as a share of all weight: they are computed in float32."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +90,7 @@ class _Question:
 
     n_values: int
     measure: Callable[[Update, NDArray[np.int32], Floats, Floats, Floats], None]
-    bounds: Callable[[Floats, _Weights], Measured]
+    bounds: Callable[[Floats, Weights], Measured]
 
 
 class Histograms:
@@ -116,7 +104,7 @@ class Histograms:
     Parameters
     ----------
     bins : Bins
-        Each feature's values, sorted into bins.
+        Each feature's values, sorted into bins. Samples whose weights change often are given its first columns.
     n_threads : int
         Threads; results do not depend on it.
     splits : Splits
@@ -137,11 +125,12 @@ class Histograms:
         self._splits = splits
         self._space = space or Space()
         self._n_threads = n_threads
-        self._kept: _Weights | None = None
+        self._kept: Weights | None = None
         self._histograms: NDArray[np.int32] | None = None
-        self._asked: tuple[_Question, _Weights, Floats] | None = None
+        self._asked: tuple[_Question, Weights, Floats] | None = None
         self._tolerance = FIRST_TOLERANCE
-        self._uses = np.zeros(bins.n_samples)
+        self._usual: float | None = None
+        self._n_changes = np.zeros(bins.n_samples)
         self._n_rounds = 0
 
     def on_lines(self, lines: Floats, now: Round) -> Measured:
@@ -159,13 +148,14 @@ class Histograms:
         Measured
             Bounds of shape (n_lines, n_features).
         """
+        splits = self._splits
 
         def measure(
             update: Update, histograms: NDArray[np.int32], masses: Floats, unit: Floats, values: Floats
         ) -> None:
-            self._splits.least_on_lines(update, histograms, masses, lines * unit, values)
+            splits.least_on_lines(update, histograms, masses, lines * unit, values)
 
-        def bounds(values: Floats, weights: _Weights) -> Measured:
+        def bounds(values: Floats, weights: Weights) -> Measured:
             return Measured(
                 values - (lines @ weights.above)[:, None], values + (lines @ weights.below)[:, None]
             )
@@ -187,15 +177,18 @@ class Histograms:
         Measured
             Bounds of shape (n_features,).
         """
+        splits = self._splits
 
         def measure(
             update: Update, histograms: NDArray[np.int32], masses: Floats, unit: Floats, values: Floats
         ) -> None:
-            self._splits.least_gini(update, histograms, masses, factors * unit, values[0])
+            splits.least_gini(update, histograms, masses, factors * unit, values[0])
 
-        def bounds(values: Floats, weights: _Weights) -> Measured:
+        def bounds(values: Floats, weights: Weights) -> Measured:
             # A side's impurity rises with either weight, by at most twice as much as the weight does.
-            return Measured(values[0] - 2 * factors @ weights.above, values[0] + 2 * factors @ weights.below)
+            rounding = GINI_ROUNDING * float(factors @ [now.positive_mass, now.negative_mass])
+            lowest = values[0] - 2 * factors @ weights.above - rounding
+            return Measured(lowest, values[0] + 2 * factors @ weights.below + rounding)
 
         return self._ask(_Question(1, measure, bounds), now)
 
@@ -235,6 +228,7 @@ class Histograms:
             question.measure(update, grouped, masses, weights.unit, values[:, task.start // TILE])
 
         run_all(work, tasks, self._n_threads)
+        let_go(self._histograms)
         values = values.reshape(question.n_values, -1)[:, : len(features)]
         return question.bounds(values, weights)
 
@@ -244,15 +238,18 @@ class Histograms:
         Parameters
         ----------
         n_open : int
-            Features that had to be measured exactly, beside those that are always.
+            Features that the bounds left open, beside those that are always measured exactly.
         """
         few, many = (share * len(self._bins) for share in SHARE_LEFT_OPEN)
         factor = 1.5 if n_open == 0 else 1.25 if n_open < few else 0.7 if n_open > many else 1.0
+        if self._usual is not None:  # one round that is hard to decide says little of the next
+            self._tolerance, self._usual = self._usual / TIGHTENED_BY, None
         self._tolerance = min(max(self._tolerance * factor, TOLERANCES[0]), TOLERANCES[1])
 
     def tighten(self) -> bool:
-        """Let much less be out of date from now on; return whether that makes a difference."""
+        """Let much less be out of date for the rest of the round; return whether that makes a difference."""
         was_loose = self._tolerance > TOLERANCES[0]
+        self._usual = self._usual or self._tolerance
         self._tolerance = max(self._tolerance / TIGHTENED_BY, TOLERANCES[0])
         return was_loose
 
@@ -263,7 +260,7 @@ class Histograms:
         n_groups = len(words) * GROUPS
         if keep and self._histograms is None:
             self._histograms = self._space.array((n_groups, N_ITEMS), np.int32)
-        weights, changes, shift = _brought_up_to_date(self._kept if keep else None, parts, self._tolerance)
+        weights, changes, shift = brought_up_to_date(self._kept if keep else None, parts, self._tolerance)
         columns = self._bins.columns[changes.samples]
         order = np.argsort(columns, kind="stable")
         columns, changed_parts, units = columns[order], changes.parts[order], changes.units[order]
@@ -292,125 +289,15 @@ class Histograms:
 
         Lines that lie together are read several times faster than lines spread over a tile.
         """
-        self._uses *= FORGOTTEN
-        self._uses[samples] += 1
+        self._n_changes *= FORGOTTEN
+        self._n_changes[samples] += 1
         self._n_rounds += 1
         if self._n_rounds % ROUNDS_TO_MOVE:
             return
         in_front = self._bins.columns < FRONT_SHARE * self._bins.n_samples
         inside, outside = np.flatnonzero(in_front), np.flatnonzero(~in_front)
-        inside = inside[np.argsort(self._uses[inside], kind="stable")]
-        outside = outside[np.argsort(-self._uses[outside], kind="stable")][: len(inside)]
+        inside = inside[np.argsort(self._n_changes[inside], kind="stable")]
+        outside = outside[np.argsort(-self._n_changes[outside], kind="stable")][: len(inside)]
         inside = inside[: len(outside)]
-        n = np.count_nonzero(self._uses[outside] >= self._uses[inside] + WORTH_MOVING)
+        n = np.count_nonzero(self._n_changes[outside] >= self._n_changes[inside] + WORTH_MOVING)
         self._bins.swap(outside[:n], inside[:n], self._n_threads)
-
-
-@dataclass(frozen=True, eq=False)
-class _Weights:
-    """The weights that histograms stand for.
-
-    Attributes
-    ----------
-    held : ndarray of shape (2, n_samples), dtype float64
-        Of each sample as a positive and as a negative, in units.
-    unit : ndarray of shape (2,), dtype float64
-        What a unit of either is.
-    lost : float
-        Units that a sum over bins may have too few, since bits were taken off.
-    above, below : ndarray of shape (2,), dtype float64
-        By how much, at most, a sum over some bins exceeds the true weights, and falls short of them, be it added up
-        or what the others leave of all.
-    """
-
-    held: Floats
-    unit: Floats
-    lost: float
-    above: Floats
-    below: Floats
-
-    @classmethod
-    def none(cls, parts: Floats) -> Self:
-        """Return no weights, in a unit that fits the weights to come."""
-        return cls(np.zeros_like(parts), _masses(parts) / 2**START_BITS, 0.0, np.zeros(2), np.zeros(2))
-
-    def rescaled(self, parts: Floats, tolerance: float) -> tuple[Self, int] | None:
-        """Return the weights in the unit that makes them nearest to others, and by how many bits they were shortened.
-
-        None if too many bits would have to go, or if those that went are no longer a tolerable share of a class's
-        weight: both classes lose them when one grows, and they do not come back.
-        """
-        unit = np.array([_nearest_unit(*one) for one in zip(self.held, self.unit, parts, strict=True)])
-        most = (parts.sum(axis=1) / unit).max()
-        if most > 2.0 ** (START_BITS + MAX_SHIFT):
-            return None
-        shift = math.ceil(math.log2(most)) - START_BITS if most > 2**MAX_BITS else 0
-        lost = self.lost / 2**shift + (N_BINS if shift else 0)
-        unit *= 2**shift
-        if (lost * unit > tolerance * _masses(parts)).any():
-            return None
-        return replace(self, held=self.held / 2**shift, unit=unit, lost=lost), shift
-
-    def out_of_date(self, parts: Floats, tolerance: float) -> NDArray[np.intp]:
-        """Return the samples to change, so that the others are off by a tolerable share of the weights."""
-        off = (np.abs(parts - self.held * self.unit[:, None]) / _masses(parts)[:, None]).sum(axis=0)
-        order = np.argsort(off, kind="stable")
-        n_left = np.searchsorted(np.cumsum(off[order]), 2 * tolerance, side="right")
-        return np.sort(order[n_left:])
-
-    def changed(self, parts: Floats, samples: NDArray[np.intp]) -> tuple[Self, _Changes]:
-        """Return the weights with some samples' brought up to date, and by how many units these change."""
-        units = np.rint(parts[:, samples] / self.unit[:, None] - self.held[:, samples])
-        held = self.held.copy()
-        held[:, samples] += units
-        off = parts - held * self.unit[:, None]
-        slack = self.lost * self.unit + ROUNDING * parts.sum(axis=1)
-        above = np.maximum(-off, 0).sum(axis=1) + slack
-        below = np.maximum(off, 0).sum(axis=1) + slack
-        part, place = np.nonzero(units)
-        changes = _Changes(
-            samples[place].astype(np.uint32),
-            (part * histogram.PART).astype(np.uint32),
-            units[part, place].astype(np.int32),
-        )
-        return replace(self, held=held, above=above, below=below), changes
-
-
-def _masses(parts: Floats) -> Floats:
-    """Return the sums of both classes' weights, neither of them so small that it cannot be divided by."""
-    masses = parts.sum(axis=1)
-    light: Floats = np.maximum(masses, max(LIGHT_CLASS * masses.sum(), 1e-200))
-    return light
-
-
-def _nearest_unit(held: Floats, unit: float, part: Floats) -> float:
-    """Return the unit in which held weights are nearest to others, in the sum of differences: a weighted median."""
-    inside = np.flatnonzero((held > 0) & (part > 0))
-    if len(inside) == 0:
-        return unit
-    ratio = part[inside] / held[inside]
-    order = np.argsort(ratio, kind="stable")
-    mass = np.cumsum(held[inside][order])
-    return float(ratio[order[np.searchsorted(mass, mass[-1] / 2)]])
-
-
-class _Changes(NamedTuple):
-    """Samples, in which part of a histogram the weight of each changes, and by how many units."""
-
-    samples: NDArray[np.uint32]
-    parts: NDArray[np.uint32]
-    units: NDArray[np.int32]
-
-
-def _brought_up_to_date(
-    kept: _Weights | None, parts: Floats, tolerance: float
-) -> tuple[_Weights, _Changes, int]:
-    """Return weights near a round's, the changes that make them of the kept ones, and bits to take off before."""
-    choices = []
-    if kept is not None and (rescaled := kept.rescaled(parts, tolerance)) is not None:
-        choices.append((rescaled, rescaled[0].out_of_date(parts, tolerance)))
-    if not choices or len(choices[0][1]) > FEW_CHANGES * parts.shape[1]:
-        nothing = _Weights.none(parts)
-        choices.append(((nothing, histogram.CLEAR), nothing.out_of_date(parts, tolerance)))
-    (base, shift), samples = min(choices, key=lambda choice: len(choice[1]))
-    return *base.changed(parts, samples), shift

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.features.binning import BinStore, bin_store
+from vjcascade.features.binning import BinStore, bin_store, spread_places
 from vjcascade.features.bins import Bins
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.features.lbp import lbp_codes
@@ -92,7 +92,7 @@ def samples_of(
     WindowSamples
         Its bins are laid out by its own positives.
     """
-    store = bin_store(pool, integrals.take(np.arange(n_positives)), n_threads, space)
+    store = bin_store(pool, integrals.take(spread_places(n_positives)), n_threads, space)
     return WindowSamples(store, integrals, n_positives)
 
 

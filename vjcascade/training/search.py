@@ -27,6 +27,9 @@ N_GUIDED = 512
 N_LIKELY = 128
 """Features whose losses set the bar that bounds are held against: so many by either of two signs."""
 
+FEW_OPEN = 128
+"""So few features are measured exactly at once: to make their bounds closer would not be less work."""
+
 BATCH = 512
 """Features that are not held off: their losses are computed in batches, lest the first of them hold off the rest."""
 
@@ -37,7 +40,10 @@ N_FIRST_LOOK = 64
 """Features, evenly spaced in the pool, that each round's guess at the winner looks at, beside the last best."""
 
 SHARE_FOR_SECOND_LOOK = 0.1
-"""More features left open than this share of the pool are not measured before their bounds have been made closer."""
+"""More features left open than this share of the pool are not measured before another look, with less out of date."""
+
+MOST_LOOKS = 4
+"""Bounds that still leave so many features open then will not get much closer."""
 
 MEASURED_PER_TASK = 32
 """Features whose exact values one task computes."""
@@ -209,21 +215,24 @@ class StumpSearch:
         """Return features, rising, and their exact values: the likely ones, and all that bounds do not hold off.
 
         Of those whose value is below the ceiling, that of the better constant classifier, the `n` least are among them.
-        Where bounds are so loose that too many are left, another look is cheaper.
+        Where bounds are so loose that too many are left, another look is cheaper; where several are left, their bounds
+        are made closer before they are measured.
         """
         ceiling -= 2 * SLACK
         bounds, among, values, closer = look()
-        enough = SHARE_FOR_SECOND_LOOK * len(bounds)
+        enough, n_looks = SHARE_FOR_SECOND_LOOK * len(bounds), 1
         while (
-            np.count_nonzero(bounds <= min(_nth_least(values, n), ceiling)) > enough
+            n_looks < MOST_LOOKS
+            and np.count_nonzero(bounds <= min(_nth_least(values, n), ceiling)) > enough
             and self._histograms.tighten()
         ):
             bounds, among, values, closer = look()
+            n_looks += 1
         held_off = bounds > min(_nth_least(values, n), ceiling)
         held_off[among] = True
         waiting = np.flatnonzero(~held_off)
         n_open = len(waiting)
-        if n_open > N_LIKELY and (again := closer(waiting)) is not None:
+        if n_open > FEW_OPEN and (again := closer(waiting)) is not None:
             bounds[waiting] = np.maximum(bounds[waiting], again)
         waiting = waiting[np.argsort(bounds[waiting], kind="stable")]
         while len(waiting) and bounds[waiting[0]] <= (bar := min(_nth_least(values, n), ceiling)):

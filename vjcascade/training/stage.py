@@ -149,7 +149,7 @@ def train_stage(
     windows : StageWindows
         What passed the stages before.
     pool : ndarray of shape (n_features,), dtype `FEATURE_DTYPE` or `LBP_DTYPE`
-        Haar or LBP features.
+        Haar or LBP features; those of `work.store` are taken, where there is one.
     settings : TrainingSettings
         Booster, costs, targets, and whether to train the baseline as well.
     work : Work
@@ -160,6 +160,8 @@ def train_stage(
     StageResult or None
         None if no weak classifier is better than chance.
     """
+    if work.store is not None:
+        pool = work.store.pool
     both = np.concatenate([windows.positives, windows.negatives])
     work.progress(0, settings.max_weak, f"{len(pool):,} features of {len(both):,} windows")
     with work.clock.part("features"):

@@ -10,9 +10,10 @@ from vjcascade.boosters.base import TIE_TOLERANCE
 from vjcascade.boosters.hull import near_lower_hull
 from vjcascade.boosters.state import Floats
 from vjcascade.kernels.cuts import hulls_of_columns, least_of_columns
+from vjcascade.training.order import between, ends_of_equals
 from vjcascade.training.samples import TableSamples, labels_of
 from vjcascade.training.search import Search, StumpSearch
-from vjcascade.training.splits import THRESHOLDS, Stump, between, ends_of_equals
+from vjcascade.training.splits import THRESHOLDS, Stump
 
 MOST_CELLS = 2**22
 """With more numbers in a table, bounds and threads are worth their preparation."""

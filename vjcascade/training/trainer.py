@@ -117,7 +117,7 @@ def train(  # noqa: PLR0913  data, settings, and where and how it runs
 
 
 class _Run:
-    """What stays the same from stage to stage."""
+    """What stays the same from stage to stage, and the bins that are kept."""
 
     def __init__(
         self,
