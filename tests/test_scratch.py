@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vjcascade.scratch import let_go, scratch_array
+from vjcascade.scratch import LINE, Space, let_go, scratch_array
 
 STATUS = Path("/proc/self/statm")
 
@@ -60,3 +60,25 @@ def test_a_full_disk_is_told_of_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "posix_fallocate", full)
     with pytest.raises(OSError, match="No space left"):
         scratch_array((10, 10), np.uint8, tmp_path)
+
+
+@pytest.mark.parametrize("n_bytes", [1, 1000, 5_000_000])
+def test_arrays_in_memory_begin_with_a_whole_line(n_bytes):
+    assert scratch_array((n_bytes,), np.uint8, None).ctypes.data % LINE == 0
+
+
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_a_space_holds_one_array_after_the_other(tmp_path, on_disk):
+    """Of any dtype; a larger one needs a new place, a smaller one takes the old."""
+    space = Space(tmp_path if on_disk else None)
+    one = space.array((10, 10), np.uint8)
+    one[:] = 3
+    larger = space.array((30, 10), np.int32)
+    assert not np.shares_memory(one, larger)
+    larger[:] = 7
+    smaller = space.array((5, 4), np.uint64)
+    assert np.shares_memory(larger, smaller)
+    smaller[:] = 9
+    let_go(smaller)
+    assert (smaller == 9).all()
+    assert list(tmp_path.iterdir()) == []

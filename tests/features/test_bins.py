@@ -150,3 +150,15 @@ def test_windows_of_another_size_than_the_positives_are_refused(rng):
     store = a_store("haar", WINDOW, WindowIntegrals.of(windows_of(rng, 9)))
     with pytest.raises(ValueError, match="81 corners; the positives had 72"):
         store.bins_of(WindowIntegrals.of(rng.integers(0, 256, (9, 8, 8), np.uint8)))
+
+
+def test_what_was_interrupted_is_not_taken_for_computed(rng, monkeypatch):
+    windows = WindowIntegrals.of(windows_of(rng, 20))
+    store = a_store("haar", WINDOW, windows)
+    with monkeypatch.context() as patched:
+        patched.setattr(type(store), "_fill", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            store.bins_of(windows)
+    assert np.array_equal(
+        all_rows(store.bins_of(windows)), all_rows(a_store("haar", WINDOW, windows).bins_of(windows))
+    )

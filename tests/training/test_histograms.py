@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
 from vjcascade.boosters import BoostingState, Round
-from vjcascade.features.bins import Bins
+from vjcascade.features.bins import Bins, shape_of_tiles
 from vjcascade.kernels import histogram
 from vjcascade.kernels.stump import least_gini, least_on_line
+from vjcascade.scratch import Space
 from vjcascade.training import histograms as module
 from vjcascade.training.histograms import Histograms
+from vjcascade.training.splits import SUBSETS
 
 N_POSITIVES, N_SAMPLES = 40, 90
 LINES = np.array([[1.0, 1.0], [0.2, 3.0]])
@@ -139,12 +144,14 @@ def spread_of(measured):
     return (measured.highest - measured.lowest).max()
 
 
-def test_bounds_of_some_features_can_be_made_closer(rng, bins):
-    """Of lines and of impurities; many features, few of them, in any order."""
-    few, many = np.array([30, 2, 17]), rng.permutation(len(bins))
-    one, other = Histograms(Bins.of_rows(bins)), Histograms(Bins.of_rows(bins))
+@pytest.mark.parametrize(("scale", "n_threads", "share"), [(1.0, 1, 0.7), (2.0, 3, 0.7), (1e3, 1, 1.0)])
+def test_bounds_of_some_features_can_be_made_closer(rng, scale, n_threads, share):
+    """Of lines and of impurities; few features or many, in any order. Bits that were lost do not come back."""
+    bins = rng.integers(0, 256, (150, N_SAMPLES)).astype(np.uint8)
+    few, many = np.array([130, 2, 17]), rng.permutation(len(bins))
+    one, other = (Histograms(Bins.of_rows(bins), n_threads) for _ in range(2))
     factors = np.array([0.5, 2.0])
-    for weights in weights_of_a_run(rng, 8, 2.0):
+    for weights in weights_of_a_run(rng, 20, scale):
         now = round_of(weights)
         lines, exact = one.on_lines(LINES, now), exact_lines(bins, now)
         gini, exact_impurity = other.gini(factors, now), exact_gini(bins, now, factors)
@@ -152,11 +159,58 @@ def test_bounds_of_some_features_can_be_made_closer(rng, bins):
             closer = one.closer(features)
             assert (closer.lowest <= exact[:, features]).all()
             assert (exact[:, features] <= closer.highest).all()
-            assert spread_of(closer) <= max(spread_of(lines) / 1.9, 1e-5)
+            assert spread_of(closer) <= max(spread_of(lines) * share, 2e-5)
             closer = other.closer(features)
             assert (closer.lowest <= exact_impurity[features]).all()
             assert (exact_impurity[features] <= closer.highest).all()
-            assert spread_of(closer) <= max(spread_of(gini) / 1.9, 1e-5)
+            assert spread_of(closer) <= max(spread_of(gini) * share, 2e-5)
+
+
+def test_bounds_of_subsets_hold(rng, bins):
+    """Also when they are made closer."""
+    every = np.arange(len(bins))
+    measured = Histograms(Bins.of_rows(bins), 2, SUBSETS)
+    for weights in weights_of_a_run(rng, 10, 2.0):
+        now = round_of(weights)
+        exact = np.empty((len(LINES), len(bins)))
+        for (a, b), row in zip(LINES, exact, strict=True):
+            SUBSETS.exact_least_error(bins, a * now.positive_part, b * now.negative_part, row)
+        for lines in (measured.on_lines(LINES, now), measured.closer(every)):
+            assert (lines.lowest <= exact).all()
+            assert (exact <= lines.highest).all()
+
+
+def test_where_histograms_and_bins_are_kept_changes_nothing(rng, tmp_path):
+    """With samples that move to the front."""
+    rows = rng.integers(0, 256, (150, N_SAMPLES)).astype(np.uint8)
+    on_disk = Bins(
+        len(rows),
+        Space(tmp_path).array(shape_of_tiles(*rows.shape), np.uint8),
+        np.arange(N_SAMPLES, dtype=np.uint32),
+    )
+    in_memory = Bins.of_rows(rows)
+    on_disk.tiles[:] = in_memory.tiles
+    one, other = Histograms(in_memory), Histograms(on_disk, space=Space(tmp_path))
+    for weights in weights_of_a_run(rng, 20, 2.0):
+        now = round_of(weights)
+        assert one.on_lines(LINES, now).lowest.tobytes() == other.on_lines(LINES, now).lowest.tobytes()
+        features = rng.permutation(150)[:70]
+        assert one.closer(features).lowest.tobytes() == other.closer(features).lowest.tobytes()
+    assert np.array_equal(in_memory.columns, on_disk.columns)
+
+
+def test_nothing_holds_histograms_that_nobody_needs(bins, rng):
+    """Not even until garbage is collected: they are large."""
+    gc.disable()
+    try:
+        measured = Histograms(Bins.of_rows(bins))
+        measured.on_lines(LINES, round_of(rng.random(N_SAMPLES)))
+        measured.gini(np.ones(2), round_of(rng.random(N_SAMPLES)))
+        watched = weakref.ref(measured)
+        del measured
+        assert watched() is None
+    finally:
+        gc.enable()
 
 
 def test_what_is_not_kept_cannot_be_made_closer(rng, bins, monkeypatch):
