@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from vjcascade.kernels.haar import N_BINS
-from vjcascade.kernels.stump import hull_of_cuts, least_gini, least_on_line, weights_below
+from vjcascade.kernels.stump import (
+    hull_of_cuts,
+    least_gini,
+    least_on_line,
+    points_of_cuts,
+    weights_below,
+)
 
 
 def errors_of(bins, weights, n_positives):
@@ -93,3 +99,22 @@ def test_gini_equals_plain_loops(n_features, n_samples, n_bins, seed):
     least_gini(bins, *parts, losses)
     expected = [naive.least_binned_gini(row, *parts) for row in bins]
     np.testing.assert_allclose(losses, expected, rtol=1e-12)
+
+
+def test_points_of_many_features_hold_the_best_of_each(rng):
+    """For any weights of the two errors, the least sum over a feature's cuts is that over its points."""
+    bins = random_bins(rng, 5, 40)
+    bins[3] = 7
+    positive, negative = rng.random((2, 40))
+    counts, errors = np.empty(5, np.int64), np.empty((2, 5 * 2 * (N_BINS + 1)))
+    n = points_of_cuts(bins, positive, negative, counts, errors)
+    assert n == counts.sum()
+    assert counts[3] == 1
+    for row, own in zip(bins, np.split(errors[:, :n], np.cumsum(counts)[:-1], axis=1), strict=True):
+        below = np.array(
+            [[part[row < cut].sum() for cut in range(1, N_BINS)] for part in (positive, negative)]
+        )
+        above = np.array([[positive.sum()], [negative.sum()]]) - below
+        cuts = np.hstack([[below[0], above[1]], [above[0], below[1]]])
+        for a, b in rng.random((4, 2)) if (row != 7).any() else []:
+            assert (a * own[0] + b * own[1]).min() == pytest.approx((a * cuts[0] + b * cuts[1]).min())

@@ -59,7 +59,7 @@ def test_codes_without_weight_are_called_negative(rng):
 def test_a_single_code_has_no_stump(rng):
     _, now = codes_and_round(rng)
     assert SUBSETS.best(0, np.full(60, 9, np.uint8), now, ADABOOST) is None
-    assert SUBSETS.points(np.full(60, 9, np.uint8), now).shape == (2, 1)
+    assert SUBSETS.points(np.full((1, 60), 9, np.uint8), now)[1].shape == (2, 1)
 
 
 @pytest.mark.parametrize("splits", [SUBSETS, THRESHOLDS])

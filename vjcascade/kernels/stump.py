@@ -126,6 +126,46 @@ def hull_of_cuts(
 
 
 @kernel
+def points_of_cuts(
+    bins: NDArray[np.uint8],  # IN (n_features, n_samples)
+    positive_part: NDArray[np.float64],  # IN (n_samples,)
+    negative_part: NDArray[np.float64],  # IN (n_samples,)
+    counts: NDArray[np.int64],  # OUT (n_features,)
+    errors: NDArray[
+        np.float64
+    ],  # OUT (2, n_features * 2 * (N_BINS + 1)) errors_p and errors_n, feature by feature
+) -> int:
+    """Write the errors of each feature's cuts that may be best; return how many there are of all features."""
+    below, n = np.empty((2, N_BINS + 1)), 0
+    for f in range(len(bins)):
+        weights_below(bins[f], positive_part, negative_part, below)
+        counts[f] = points_inside(below, errors[:, n:])
+        n += counts[f]
+    return n
+
+
+@kernel
+def points_inside(
+    below: NDArray[np.float64],  # IN (2, N_BINS + 1) weights below each cut
+    errors: NDArray[np.float64],  # OUT (2, n >= 2 * (N_BINS + 1))
+) -> int:
+    """Write the errors of the stumps on the hulls, those aside that say the same of all; return how many.
+
+    Where there are none, that of the stump that calls all negative stands for them, and all of it is wrong.
+    """
+    cuts, hull = np.empty(2 * (N_BINS + 1), np.int64), np.empty((2, 2 * (N_BINS + 1)))
+    n = 0
+    for k in range(hull_of_cuts(below, cuts, hull)):
+        if 0 < cuts[k] // 2 < N_BINS:
+            errors[0, n], errors[1, n] = max(hull[0, k], 0.0), max(hull[1, k], 0.0)
+            n += 1
+    if n == 0:
+        errors[0, 0], errors[1, 0] = below[0, N_BINS], below[1, N_BINS]
+        n = 1
+    return n
+
+
+@kernel
 def _push(
     cuts: NDArray[np.int64],  # IN and OUT (n_points,)
     hull: NDArray[np.float64],  # IN and OUT (2, n_points) vertices so far, x rising

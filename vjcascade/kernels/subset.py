@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vjcascade.kernels._compile import kernel
 from vjcascade.kernels.haar import N_BINS
 from vjcascade.kernels.histogram import PART
-from vjcascade.kernels.stump import add_up, impurity_of_cuts
+from vjcascade.kernels.stump import add_up, impurity_of_cuts, points_inside
 from vjcascade.kernels.tiles import GROUP
 
 SHARE_STEPS = 2.0**45
@@ -61,6 +61,25 @@ def weights_below(
     for k in range(N_BINS):
         below[0, k + 1] = below[0, k] + weights[0, order[k]]
         below[1, k + 1] = below[1, k] + weights[1, order[k]]
+    return n
+
+
+@kernel
+def points_of_subsets(
+    codes: NDArray[np.uint8],  # IN (n_features, n_samples)
+    positive_part: NDArray[np.float64],  # IN (n_samples,)
+    negative_part: NDArray[np.float64],  # IN (n_samples,)
+    counts: NDArray[np.int64],  # OUT (n_features,)
+    errors: NDArray[
+        np.float64
+    ],  # OUT (2, n_features * 2 * (N_BINS + 1)) errors_p and errors_n, feature by feature
+) -> int:
+    """Write the errors of each feature's subsets that may be best; return how many there are of all features."""
+    order, below, n = np.empty(N_BINS, np.int64), np.empty((2, N_BINS + 1)), 0
+    for f in range(len(codes)):
+        weights_below(codes[f], positive_part, negative_part, order, below)
+        counts[f] = points_inside(below, errors[:, n:])
+        n += counts[f]
     return n
 
 

@@ -272,9 +272,14 @@ class StumpSearch:
         self, features: NDArray[np.intp], now: Round, booster: Booster
     ) -> tuple[Floats, Floats, Floats]:
         """Return each feature's least loss over its bins, and the class-wise errors there."""
-        points = [self._splits.points(row, now) for row in self.samples.bins.rows(features)]
-        counts = np.array([errors.shape[1] for errors in points])
-        errors_p, errors_n = np.concatenate(points, axis=1)
+        bins, tasks = self.samples.bins, blocks(len(features), MEASURED_PER_TASK)
+        points = list(
+            ordered_map(
+                lambda part: self._splits.points(bins.rows(features[part]), now), tasks, self._n_threads
+            )
+        )
+        counts = np.concatenate([some for some, _ in points])
+        errors_p, errors_n = np.concatenate([errors for _, errors in points], axis=1)
         losses = booster.loss(errors_p, errors_n, now)
         starts = np.cumsum(counts) - counts
         least = np.minimum.reduceat(losses, starts)

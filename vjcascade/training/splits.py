@@ -162,9 +162,37 @@ class Splits(ABC):
             Is filled.
         """
 
+    def points(self, bins: NDArray[np.uint8], now: Round) -> tuple[NDArray[np.int64], Floats]:
+        """Find the splits of some features that may be best, over bins.
+
+        Parameters
+        ----------
+        bins : ndarray of shape (n_features, n_samples), dtype uint8
+            Bins or codes.
+        now : Round
+            The round's weights.
+
+        Returns
+        -------
+        counts : ndarray of shape (n_features,), dtype int64
+            How many each feature has, at least one.
+        errors : ndarray of shape (2, n), dtype float64
+            Their class-wise errors, feature by feature.
+        """
+        counts, errors = np.empty(len(bins), np.int64), np.empty((2, len(bins) * 2 * (N_BINS + 1)))
+        n = self._fill_points(bins, now.positive_part, now.negative_part, counts, errors)
+        return counts, errors[:, :n]
+
     @abstractmethod
-    def points(self, row: NDArray[np.uint8], now: Round) -> Floats:
-        """Return the class-wise errors of a feature's splits that may be best, over bins, shape (2, n), n >= 1."""
+    def _fill_points(
+        self,
+        bins: NDArray[np.uint8],
+        positive_part: Floats,
+        negative_part: Floats,
+        counts: NDArray[np.int64],
+        errors: Floats,
+    ) -> int:
+        """Call a kernel like `vjcascade.kernels.stump.points_of_cuts`."""
 
     @abstractmethod
     def best(self, feature: int, values: NDArray[Any], now: Round, booster: Booster) -> Stump | None:
@@ -221,11 +249,15 @@ class Thresholds(Splits):
         """Write each feature's least Gini impurity over all cuts between bins."""
         stump.least_gini(bins, weighted_p, weighted_n, losses)
 
-    def points(self, row: NDArray[np.uint8], now: Round) -> Floats:
-        """Return the class-wise errors of cuts between bins."""
-        below = np.empty((2, N_BINS + 1))
-        stump.weights_below(row, now.positive_part, now.negative_part, below)
-        return _points(below, now)
+    def _fill_points(
+        self,
+        bins: NDArray[np.uint8],
+        positive_part: Floats,
+        negative_part: Floats,
+        counts: NDArray[np.int64],
+        errors: Floats,
+    ) -> int:
+        return stump.points_of_cuts(bins, positive_part, negative_part, counts, errors)
 
     def best(self, feature: int, values: NDArray[Any], now: Round, booster: Booster) -> Stump | None:
         """Return the feature's best stump over all cuts between its real values."""
@@ -291,10 +323,15 @@ class Subsets(Splits):
         """Write each feature's least Gini impurity over all subsets."""
         subset.least_gini(bins, weighted_p, weighted_n, losses)
 
-    def points(self, row: NDArray[np.uint8], now: Round) -> Floats:
-        """Return the class-wise errors of subsets."""
-        _, below = _below_codes(row, now)
-        return _points(below, now)
+    def _fill_points(
+        self,
+        bins: NDArray[np.uint8],
+        positive_part: Floats,
+        negative_part: Floats,
+        counts: NDArray[np.int64],
+        errors: Floats,
+    ) -> int:
+        return subset.points_of_subsets(bins, positive_part, negative_part, counts, errors)
 
     def best(self, feature: int, values: NDArray[Any], now: Round, booster: Booster) -> Stump | None:
         """Return the feature's best stump over all subsets of its codes."""
@@ -321,13 +358,6 @@ def _below_codes(row: NDArray[np.uint8], now: Round) -> tuple[NDArray[np.int64],
     order, below = np.empty(N_BINS, np.int64), np.empty((2, N_BINS + 1))
     n = subset.weights_below(row, now.positive_part, now.negative_part, order, below)
     return order[:n], below
-
-
-def _points(below: Floats, now: Round) -> Floats:
-    """Return the class-wise errors of the cuts that may be best, none of them at an end."""
-    cuts, errors = _hull(below)
-    inside = (cuts // 2 > 0) & (cuts // 2 < N_BINS)
-    return errors[:, inside] if inside.any() else np.array([[now.positive_mass], [now.negative_mass]])
 
 
 def _best_cut(below: Floats, now: Round, booster: Booster) -> tuple[int, tuple[int, int]] | None:
