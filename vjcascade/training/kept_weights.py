@@ -126,7 +126,26 @@ class Changes(NamedTuple):
 
 
 def brought_up_to_date(kept: Weights | None, parts: Floats, tolerance: float) -> tuple[Weights, Changes, int]:
-    """Return weights near a round's, the changes that make them of the kept ones, and bits to take off before."""
+    """Find weights near a round's.
+
+    Parameters
+    ----------
+    kept : Weights or None
+        What histograms stand for now.
+    parts : ndarray of shape (2, n_samples), dtype float64
+        The round's weights of each sample as a positive and as a negative.
+    tolerance : float
+        Share of a class's weight that may be out of date.
+
+    Returns
+    -------
+    weights : Weights
+        What histograms stand for afterwards.
+    changes : Changes
+        What makes them of the kept ones, or of nothing.
+    shift : int
+        Bits to take off before, or `vjcascade.kernels.histogram.CLEAR`.
+    """
     choices = []
     if kept is not None and (rescaled := kept.rescaled(parts, tolerance)) is not None:
         choices.append((rescaled, rescaled[0].out_of_date(parts, tolerance)))
