@@ -23,8 +23,8 @@ N_EDGE_SAMPLES = 256
 EDGE_MARGIN = np.float32(0.25)
 """Bins reach so far beyond the values of these positives, as a share of what lies between."""
 
-TILES_PER_TASK = 64
-"""More neighbouring features would hardly share more corners."""
+TILES_PER_TASK = 32
+"""More neighbouring features would hardly share more corners, and each thread holds the bins of a task in memory."""
 
 WINDOWS_AT_ONCE = 256
 """What tells windows apart is copied for so many at a time."""

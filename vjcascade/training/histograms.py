@@ -222,13 +222,14 @@ class Histograms:
             some = features[task]
             own = np.zeros((TILE, N_ITEMS // GROUP), np.int32)
             own[: len(some)] = histograms[some // GROUP, :, some % GROUP]
+            for group in np.unique(some // GROUP):
+                let_go(histograms[group])
             grouped = own.reshape(GROUPS, GROUP, -1).transpose(0, 2, 1).reshape(GROUPS, N_ITEMS)
             words = Bins.of_rows(self._bins.rows(some, samples)).words
             update = Update(words, columns, changes.parts, changes.units, 0)
             question.measure(update, grouped, masses, weights.unit, values[:, task.start // TILE])
 
         run_all(work, tasks, self._n_threads)
-        let_go(self._histograms)
         values = values.reshape(question.n_values, -1)[:, : len(features)]
         return question.bounds(values, weights)
 

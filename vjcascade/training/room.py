@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vjcascade.errors import SettingsError
-from vjcascade.features.binning import TILES_PER_TASK
 from vjcascade.files import nearest_folder
 from vjcascade.kernels.haar import N_BINS
-from vjcascade.kernels.tiles import TILE
 from vjcascade.scratch import Space
 from vjcascade.types import Size
 from vjcascade.words import memory_size
@@ -22,7 +20,7 @@ BYTES_A_CORNER, BYTES_A_PIXEL = 4, 3
 """Integral images are kept for a stage; of the windows there are copies."""
 
 BYTES_A_BIN = 8
-"""Of a histogram: both parts. While bins are computed, each thread holds those of a task's features."""
+"""Of a histogram: both parts."""
 
 WORKING_MEMORY = 2**26
 """What each thread takes for a part of the pool, at most."""
@@ -96,9 +94,7 @@ class Needs:
         return cls(
             n_features * n_windows,
             n_features * N_BINS * BYTES_A_BIN,
-            n_features * BYTES_A_FEATURE
-            + n_windows * (a_window + n_threads * TILE * TILES_PER_TASK)
-            + n_threads * WORKING_MEMORY,
+            n_features * BYTES_A_FEATURE + n_windows * a_window + n_threads * WORKING_MEMORY,
         )
 
     def room(self, memory: int, folder: Path) -> Room:
