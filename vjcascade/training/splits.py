@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -89,6 +90,9 @@ class Stump:
 
 class Splits(ABC):
     """What a search does differently for values that have an order and for codes."""
+
+    _fill_points: Callable[[NDArray[np.uint8], Floats, Floats, NDArray[np.int64], Floats], int]
+    """The kernel that `points` calls."""
 
     @abstractmethod
     def least_on_lines(
@@ -184,17 +188,6 @@ class Splits(ABC):
         return counts, errors[:, :n]
 
     @abstractmethod
-    def _fill_points(
-        self,
-        bins: NDArray[np.uint8],
-        positive_part: Floats,
-        negative_part: Floats,
-        counts: NDArray[np.int64],
-        errors: Floats,
-    ) -> int:
-        """Call a kernel like `vjcascade.kernels.stump.points_of_cuts`."""
-
-    @abstractmethod
     def best(self, feature: int, values: NDArray[Any], now: Round, booster: Booster) -> Stump | None:
         """Find a feature's best stump on its real values.
 
@@ -223,6 +216,8 @@ class Splits(ABC):
 class Thresholds(Splits):
     """Splits of values that have an order: a cut between two of them."""
 
+    _fill_points = staticmethod(stump.points_of_cuts)
+
     def least_on_lines(
         self, update: Update, histograms: NDArray[np.int32], masses: Floats, lines: Floats, least: Floats
     ) -> None:
@@ -248,16 +243,6 @@ class Thresholds(Splits):
     ) -> None:
         """Write each feature's least Gini impurity over all cuts between bins."""
         stump.least_gini(bins, weighted_p, weighted_n, losses)
-
-    def _fill_points(
-        self,
-        bins: NDArray[np.uint8],
-        positive_part: Floats,
-        negative_part: Floats,
-        counts: NDArray[np.int64],
-        errors: Floats,
-    ) -> int:
-        return stump.points_of_cuts(bins, positive_part, negative_part, counts, errors)
 
     def best(self, feature: int, values: NDArray[Any], now: Round, booster: Booster) -> Stump | None:
         """Return the feature's best stump over all cuts between its real values."""
@@ -289,6 +274,8 @@ class Subsets(Splits):
     positive, or than OpenCV's rule, for which they are neutral: they then nearly always count as positive.
     To let codes that differ in one bit lend each other weight helps early stages, but harms late ones.
     """
+
+    _fill_points = staticmethod(subset.points_of_subsets)
 
     def least_on_lines(
         self,
@@ -322,16 +309,6 @@ class Subsets(Splits):
     ) -> None:
         """Write each feature's least Gini impurity over all subsets."""
         subset.least_gini(bins, weighted_p, weighted_n, losses)
-
-    def _fill_points(
-        self,
-        bins: NDArray[np.uint8],
-        positive_part: Floats,
-        negative_part: Floats,
-        counts: NDArray[np.int64],
-        errors: Floats,
-    ) -> int:
-        return subset.points_of_subsets(bins, positive_part, negative_part, counts, errors)
 
     def best(self, feature: int, values: NDArray[Any], now: Round, booster: Booster) -> Stump | None:
         """Return the feature's best stump over all subsets of its codes."""
