@@ -6,7 +6,7 @@ import numpy as np
 
 from vjcascade.comparison.design import Rule
 from vjcascade.comparison.measuring import DRAWN_RULES
-from vjcascade.comparison.results import MEASURES, Block, Comparison
+from vjcascade.comparison.results import MEASURES, Comparison, Dataset
 from vjcascade.training.stage import BASELINE
 
 
@@ -22,7 +22,7 @@ def comparison_of(design, weak, kind="stages", pass_rates=None, cost=None):
     cost = np.full(weak.shape, 0.1) if cost is None else np.asarray(cost)
     cells = {place: plain_cell(int(n) or None, float(cost[place])) for place, n in np.ndenumerate(weak)}
     rates = pass_rates or [None] * len(weak)
-    blocks = [Block(f"{kind[:-1]} {i + 1}", 100, 100, 100, 50, 50, rate) for i, rate in enumerate(rates)]
+    blocks = [Dataset(f"{kind[:-1]} {i + 1}", 100, 100, 100, 50, 50, rate) for i, rate in enumerate(rates)]
     return Comparison(kind, design, tuple(blocks), cells)
 
 
@@ -31,7 +31,7 @@ def made_up(rng, design, n_blocks, kind="stages", names=None):
     rounds = np.arange(1, design.n_rounds + 1)
     n = 1000
     blocks = [
-        Block(
+        Dataset(
             names[i] if names else f"{kind[:-1]} {i + 1}",
             *(2 * n, 2 * n, 2 * n, n, n),
             0.55**i if kind == "stages" else None,

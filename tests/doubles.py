@@ -12,14 +12,14 @@ from pathlib import Path
 import builders
 import numpy as np
 
-from vjcascade.training.backgrounds import Background, Backgrounds
+from vjcascade.learning.weak_splits import Stump
 from vjcascade.training.checkpoint import Checkpoint
+from vjcascade.training.data.backgrounds import BackgroundImage, BackgroundImages
+from vjcascade.training.data.positives import Positives
+from vjcascade.training.data.sources import SourceReport
 from vjcascade.training.events import Progress, Rates, StageRecord, ignore
-from vjcascade.training.positives import Positives
 from vjcascade.training.settings import TrainingSettings
-from vjcascade.training.sources import SourceReport
-from vjcascade.training.splits import Stump
-from vjcascade.training.trainer import train
+from vjcascade.training.trainer import train_stages
 from vjcascade.types import Size
 
 
@@ -30,8 +30,10 @@ class PoolSearch:
         self.pool = np.asarray(pool, np.int8)
         self.labels = np.asarray(labels, np.int8)
 
-    def candidates(self, now, booster):  # noqa: ARG002
-        errors = zip((self.pool < 0) @ now.positive_part, (self.pool > 0) @ now.negative_part, strict=True)
+    def candidates(self, round_, booster):  # noqa: ARG002
+        errors = zip(
+            (self.pool < 0) @ round_.positive_part, (self.pool > 0) @ round_.negative_part, strict=True
+        )
         return [Stump(i, np.float32(0), (-1, 1), float(p), float(n)) for i, (p, n) in enumerate(errors)]
 
     def values(self, feature):
@@ -47,7 +49,7 @@ def random_pool(rng, n_weak, n_samples, noise=0.35):
 
 
 class Pictures:
-    """In the place of `Backgrounds`: grey pictures in memory."""
+    """In the place of `BackgroundImages`: grey pictures in memory."""
 
     def __init__(self, pictures, ignored=()):
         self._pictures = list(pictures)
@@ -84,10 +86,10 @@ def positives_of(windows):
 def backgrounds_of(pictures):
     """Return pictures as a source of photos."""
     photos = [
-        Background(str(i), Path(str(i)), Size(*p.shape[::-1]), hashlib.sha256(p.tobytes()).digest(), p)
+        BackgroundImage(str(i), Path(str(i)), Size(*p.shape[::-1]), hashlib.sha256(p.tobytes()).digest(), p)
         for i, p in enumerate(pictures)
     ]
-    return Backgrounds(tuple(photos), SourceReport("negatives", "memory", "image files", len(photos)))
+    return BackgroundImages(tuple(photos), SourceReport("negatives", "memory", "image files", len(photos)))
 
 
 def hard_data(rng, n_positives=120, n_photos=12):
@@ -104,7 +106,9 @@ def small_run(folder, settings=SETTINGS, *, listener=ignore, n_threads=1, resume
     data = {"positives_sha256": positives.fingerprint, "photos_sha256": photos.fingerprint}
     checkpoint = Checkpoint.open(folder, WINDOW, settings, data, resume=resume, overwrite=overwrite)
     sources = {"positives": "memory", "negatives": "memory"}
-    train(positives, photos, settings, checkpoint, sources=sources, n_threads=n_threads, listener=listener)
+    train_stages(
+        positives, photos, settings, checkpoint, sources=sources, n_threads=n_threads, listener=listener
+    )
     return checkpoint.path.read_bytes()
 
 

@@ -64,9 +64,9 @@ def feature_value(window, feature):
 
 def normalisation(window):
     """Return the float32 factor 1 / (area * sigma) of a window, or None below the contrast floor."""
-    inset = window[1:-1, 1:-1].astype(np.int64)
-    area = inset.size
-    nf = float(area) * float((inset**2).sum()) - float(inset.sum()) * float(inset.sum())
+    norm_rect = window[1:-1, 1:-1].astype(np.int64)
+    area = norm_rect.size
+    nf = float(area) * float((norm_rect**2).sum()) - float(norm_rect.sum()) * float(norm_rect.sum())
     if nf <= 0:
         return None
     v = np.float32(1 / math.sqrt(nf))

@@ -28,5 +28,5 @@ def least_subset_gini(codes, positive_part, negative_part):
     def gini(p, n):
         return 2 * p * n / (p + n) if p + n > 0 else 0.0
 
-    masses = subset_masses(codes, positive_part, negative_part)
-    return min(gini(p, n) + gini(total_p - p, total_n - n) for p, n in masses)
+    weight_sums = subset_masses(codes, positive_part, negative_part)
+    return min(gini(p, n) + gini(total_p - p, total_n - n) for p, n in weight_sums)

@@ -96,7 +96,7 @@ def parameter_names(function):
 def test_something_is_looked_at():
     assert len(NAMES) > 150
     assert {
-        "vjcascade.training.mining.mine_negatives",
+        "vjcascade.training.mining.mining.mine_negatives",
         "vjcascade.kernels.stump.least_on_line",
         "vjcascade.cascade.Cascade.with_stage",
         "vjcascade.cascade.Cascade.n_stages",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from vjcascade import Cascade, Size, TrainingSettings, train_from_sources
+from vjcascade import Cascade, Size, TrainingSettings, train
 from vjcascade.detection import detect, evaluate_windows
 from vjcascade.detection.scales import scan_levels
 from vjcascade.detection.scanner import Scanner
@@ -50,9 +50,7 @@ def easy_set(tmp_path_factory):
 
 def train_easy(easy_set, output, n_threads):
     settings = TrainingSettings(max_stages=2, n_negatives=100, baseline=False)
-    train_from_sources(
-        easy_set / "pos", easy_set / "neg", output, settings, window=Size(24, 24), n_threads=n_threads
-    )
+    train(easy_set / "pos", easy_set / "neg", output, settings, window=Size(24, 24), n_threads=n_threads)
     return output / MODEL_NAME
 
 
@@ -111,7 +109,7 @@ def face_run(tmp_path_factory):
     write_pictures(folder / "pos", faces[:80])
     write_pictures(folder / "neg", [builders.picture(name)[:300, :400] for name in PICTURES])
     records = []
-    train_from_sources(
+    train(
         folder / "pos",
         folder / "neg",
         folder / "model",

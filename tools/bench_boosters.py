@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 from bench_data import Timed, median, parser, stage_samples, timed
 
 from vjcascade.boosters import Booster, Costs, booster_names, make_booster
-from vjcascade.training.boosting import WeakClassifier, boost
-from vjcascade.training.samples import WindowSamples
-from vjcascade.training.search import StumpSearch
+from vjcascade.learning.boosting import WeakClassifier, boost
+from vjcascade.learning.samples import WindowSamples
+from vjcascade.learning.search import StumpSearch
 
 LINEAR, OTHER, LOGIT = "one weighted error", "another loss", "LogitBoost"
 LIMITS = {LINEAR: 1.25, OTHER: 1.75, LOGIT: 3.5}

@@ -14,12 +14,12 @@ import skimage
 from numpy.typing import NDArray
 
 from vjcascade import Size
-from vjcascade.features import HaarMode, enumerate_features
+from vjcascade.buffers import ReusableBuffer
+from vjcascade.features import HaarMode, enumerate_haar
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.imaging import list_images, read_gray, resize_exact
+from vjcascade.learning.samples import WindowSamples, samples_of
 from vjcascade.parallel import default_threads
-from vjcascade.scratch import Space
-from vjcascade.training.samples import WindowSamples, samples_of
 
 Result = TypeVar("Result")
 Pictures = Sequence[NDArray[np.uint8]]
@@ -107,10 +107,10 @@ def window_samples(
     windows: NDArray[np.uint8],
     arguments: argparse.Namespace,
     features_step: int = 1,
-    space: Space | None = None,
+    space: ReusableBuffer | None = None,
 ) -> WindowSamples:
     """Return windows as samples, the first half positives; their bins in a space of their own or a given one."""
-    pool = enumerate_features(arguments.window, arguments.mode)[::features_step]
+    pool = enumerate_haar(arguments.window, arguments.mode)[::features_step]
     integrals = WindowIntegrals.of(windows, tilted=arguments.mode is HaarMode.ALL)
     return samples_of(pool, integrals, len(windows) // 2, arguments.threads, space)
 

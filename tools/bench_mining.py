@@ -27,9 +27,9 @@ from vjcascade.detection.scales import scan_levels
 from vjcascade.detection.scanner import Scanner
 from vjcascade.imaging import image_size, read_gray, resize_exact
 from vjcascade.parallel import default_threads
-from vjcascade.training.base import first_stages
 from vjcascade.training.events import Work
-from vjcascade.training.mining import Mined, mine_negatives
+from vjcascade.training.mining.mining import Mined, mine_negatives
+from vjcascade.training.warm_start import first_stages
 
 SHAPES = (Size(640, 480), Size(480, 640))
 TRIAL = 4

@@ -28,14 +28,14 @@ from bench_data import Timed, parser, stage_samples, stage_windows, timed, windo
 from numpy.typing import NDArray
 
 from vjcascade.boosters import BoostingState, Costs, Round, make_booster
+from vjcascade.buffers import ReusableBuffer
 from vjcascade.errors import SettingsError
-from vjcascade.features import HaarMode, count_features
+from vjcascade.features import HaarMode, count_haar
+from vjcascade.learning.boosting import boost
+from vjcascade.learning.samples import WindowSamples
+from vjcascade.learning.search import StumpSearch
 from vjcascade.parallel import checked_memory
-from vjcascade.scratch import Space
-from vjcascade.training.boosting import boost
-from vjcascade.training.room import Needs
-from vjcascade.training.samples import WindowSamples
-from vjcascade.training.search import StumpSearch
+from vjcascade.training.memory_plan import MemoryEstimate
 from vjcascade.training.usage import resident_memory
 
 PEER_FEATURES = 2000
@@ -67,10 +67,10 @@ def main() -> None:
         print_row(f"{name}: a round, mean of {len(times)}", mean(times), samples)
         print_row(f"{name}: a round, the last half", mean(times[len(times) // 2 :]), samples)
     search = StumpSearch(samples, arguments.threads)
-    now = first_round(samples)
+    round_ = first_round(samples)
     every = np.arange(n_features)
-    print_row("a full scan", timed(lambda: search._errors(LINE, now, every))[1], samples)
-    peer = sklearn_stump(samples, now.weights)
+    print_row("a full scan", timed(lambda: search._errors(LINE, round_, every))[1], samples)
+    peer = sklearn_stump(samples, round_.weights)
     print(f"| scikit-learn's exact stump, one feature after the other | | | {peer:.2f} |")
     print(f"\npeak memory: {peak_memory():.2f} GiB")
 
@@ -116,9 +116,11 @@ def table_row(arguments: argparse.Namespace, file: Path, case: tuple[HaarMode, i
     rounds_of(
         "cost-generalized", window_samples(windows[:: max(half // 50, 1)], arguments, 500), 2, 1
     )  # compiles
-    n_features = count_features(arguments.window, arguments.mode)
+    n_features = count_haar(arguments.window, arguments.mode)
     is_tilted, n_threads = arguments.mode is HaarMode.ALL, arguments.threads
-    needs = Needs.of(arguments.window, n_features, len(windows), tilted=is_tilted, n_threads=n_threads)
+    needs = MemoryEstimate.of(
+        arguments.window, n_features, len(windows), tilted=is_tilted, n_threads=n_threads
+    )
     room = needs.room(checked_memory(arguments.memory) - (resident_memory() or 0), file.parent)
     samples, took = timed(lambda: window_samples(windows, arguments, space=room.bins))
     times = rounds_of("cost-generalized", samples, arguments.rounds, n_threads, room.histograms)
@@ -140,7 +142,7 @@ def measure(samples: WindowSamples, n_rounds: int, n_threads: int) -> dict[str, 
 
 
 def rounds_of(
-    name: str, samples: WindowSamples, n_rounds: int, n_threads: int, space: Space | None = None
+    name: str, samples: WindowSamples, n_rounds: int, n_threads: int, space: ReusableBuffer | None = None
 ) -> list[Timed]:
     """Return what each round of a booster took; histograms are kept in a space of their own or a given one."""
     booster = make_booster(name, Costs() if name == "adaboost" else COSTS, n_rounds)

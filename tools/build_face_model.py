@@ -17,13 +17,13 @@ from pathlib import Path
 
 from face_scenes import Figures, measure, table
 
-from vjcascade import Cascade, Preset, Size, preset_settings, train_from_sources
+from vjcascade import Cascade, Preset, Size, preset_settings, train
 from vjcascade.boosters.costs import parse_costs
 from vjcascade.cli.training_log import TrainingLog
-from vjcascade.features import count_features
+from vjcascade.features import count_haar
 from vjcascade.files import write_atomic
-from vjcascade.report.run import open_run
-from vjcascade.words import duration
+from vjcascade.messages import duration
+from vjcascade.report.training_run import open_run
 
 PROJECT = Path(__file__).resolve().parents[1]
 MODEL = PROJECT / "models" / "frontalface.xml"
@@ -59,7 +59,7 @@ def main() -> None:
     began = time.perf_counter(), time.process_time()
     if not arguments.measure_only:
         with tempfile.TemporaryDirectory() as folder:
-            train(arguments.data, Path(folder), arguments.work, resume=arguments.resume)
+            train_model(arguments.data, Path(folder), arguments.work, resume=arguments.resume)
     wall, cpu = time.perf_counter() - began[0], time.process_time() - began[1]
     cascade = Cascade.load(arguments.work / "cascade.xml")
     figures = measure(cascade, arguments.data)
@@ -70,13 +70,13 @@ def main() -> None:
     print(f"{MODEL} written; training took {wall:.0f} s, {cpu:.0f} s of processor time")
 
 
-def train(data: Path, scratch: Path, work: Path, *, resume: bool) -> None:
+def train_model(data: Path, scratch: Path, work: Path, *, resume: bool) -> None:
     """Unpack the training pictures and train."""
     for source in POSITIVES:
         unpack(data / "faces-train.tar.gz", f"faces-train/{source}/", scratch)
     unpack(data / "negatives-train.tar.gz", "negatives-train/", scratch)
     with TrainingLog() as log:
-        cascade = train_from_sources(
+        cascade = train(
             scratch / "faces-train",
             scratch / "negatives-train",
             work,
@@ -155,7 +155,7 @@ def record(folder: Path) -> str:
     return f"""
 ## What a cascade of Viola and Jones's size takes
 Not this model, but a measure of the trainer, on two processors of a shared machine: {run.history.counts["positives"]:,} faces, {settings.negatives_for(run.history.counts["positives"]):,} negatives a stage, all
-{count_features(run.cascade.window, settings.mode):,} features of mode {settings.mode}, hit rate {settings.hit_rate} and false-alarm rate {settings.false_alarm_rate} a stage, until {settings.target_false_alarm_rate:g} in all or
+{count_haar(run.cascade.window, settings.mode):,} features of mode {settings.mode}, hit rate {settings.hit_rate} and false-alarm rate {settings.false_alarm_rate} a stage, until {settings.target_false_alarm_rate:g} in all or
 {settings.max_stages} stages. It took {duration(seconds)} and {memory / 2**30:.1f} GiB: {run.cascade.n_stages} stages of {run.cascade.n_trees} stumps, estimated false-alarm rate
 {last.overall_false_alarm_rate:.1e} a window, {last.overall_held_out_hit_rate:.1%} of the held-out faces found. {f"From stage {min(fewer)} on, the photos held fewer negatives than asked for." if fewer else ""}
 """

@@ -189,9 +189,9 @@ def with_progress(paths: Sequence[Path], seed: int) -> Iterator[Picture]:
     """Yield the pictures; say now and then how long the rest will take."""
     start = said = time.perf_counter()
     for n_done, path in enumerate(paths):
-        now = time.perf_counter()
-        if n_done and now - said > PROGRESS_SECONDS:
-            said, left = now, (now - start) / n_done * (len(paths) - n_done)
+        round_ = time.perf_counter()
+        if n_done and round_ - said > PROGRESS_SECONDS:
+            said, left = round_, (round_ - start) / n_done * (len(paths) - n_done)
             print(f"{n_done} of {len(paths)} pictures, about {left:.0f} s left", file=sys.stderr)
         yield read_picture(path, seed)
 

@@ -19,7 +19,7 @@ from vjcascade import Cascade, Detector, Size
 from vjcascade.evaluation import detection_curve, match_detections
 from vjcascade.imaging import read_gray
 from vjcascade.training.events import Work
-from vjcascade.training.mining import count_windows, mine_negatives
+from vjcascade.training.mining.mining import count_windows, mine_negatives
 
 SETS = ("faces-test-mitcmu", "faces-test-caltech")
 MIN_FACE = Size(20, 20)

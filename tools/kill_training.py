@@ -31,8 +31,8 @@ import skimage
 from vjcascade import Cascade
 from vjcascade.cli.main import run as run_command
 from vjcascade.imaging import opencv, read_gray, write_image
+from vjcascade.messages import pluralize
 from vjcascade.training.checkpoint import MODEL_NAME
-from vjcascade.words import counted
 
 PHOTOS = ("brick.png", "chelsea.png", "coffee.png", "grass.png", "gravel.png", "moon.png")
 """Pictures of scikit-image without faces."""
@@ -254,7 +254,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     opencv().setNumThreads(1)  # threads do not survive a fork
     for n_continued in sorted({0, options.stages // 2}):
-        print(f"runs that go on from {counted(n_continued, 'stage')}")
+        print(f"runs that go on from {pluralize(n_continued, 'stage')}")
         with tempfile.TemporaryDirectory() as work:
             trainer = Trainer(Path(work), options.stages, n_continued)
             stages, n_equal = kill_runs(trainer, options.kills, np.random.default_rng(options.seed))

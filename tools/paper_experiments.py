@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.boosters import Costs, make_booster
-from vjcascade.boosters.pool import PoolRun, boost_pool
 from vjcascade.boosters.thresholds import theory_threshold
+from vjcascade.learning.pool import PoolRun, boost_pool
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int8]

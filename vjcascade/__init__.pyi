@@ -14,6 +14,7 @@ from .training import (
     Preset as Preset,
     TrainingSettings as TrainingSettings,
     preset_settings as preset_settings,
+    train as train,
     train_from_sources as train_from_sources,
 )
 from .types import Detections as Detections, Size as Size
@@ -37,5 +38,6 @@ __all__ = [
     "detect_dense",
     "preset_settings",
     "read_image",
+    "train",
     "train_from_sources",
 ]

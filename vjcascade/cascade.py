@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.errors import ModelError, SettingsError
+from vjcascade.messages import pluralize
 from vjcascade.types import FEATURE_DTYPE, LBP_DTYPE, Detections, FeatureType, Size
-from vjcascade.words import counted
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -174,9 +174,9 @@ class Cascade:
 
     def __repr__(self) -> str:
         """Return one line: the arrays and metadata of a real model fill pages."""
-        stages, trees = counted(self.n_stages, "stage"), counted(self.n_trees, "weak classifier")
+        stages, trees = pluralize(self.n_stages, "stage"), pluralize(self.n_trees, "weak classifier")
         kind = "LBP" if self.feature_type is FeatureType.LBP else "Haar"
-        features = counted(len(self.features), f"{kind} feature")
+        features = pluralize(len(self.features), f"{kind} feature")
         return f"<Cascade: window {self.window}, {stages}, {trees}, {features}>"
 
     @classmethod

@@ -18,7 +18,7 @@ from vjcascade.boosters import (
     registry,
 )
 from vjcascade.boosters.base import MIN_ALPHA, clipped, first_of_least, half_log_odds, normalised
-from vjcascade.boosters.pool import boost_pool
+from vjcascade.learning.pool import boost_pool
 
 NAMES = sorted(registry._BOOSTERS)
 SIDES = np.array([-1, 1], np.int8)
@@ -64,11 +64,11 @@ def test_ties_go_to_the_lowest_index():
 @pytest.mark.parametrize("name", NAMES)
 def test_boosters_break_ties_alike(name):
     booster = make_booster(name, Costs(2, 1))
-    now = booster.begin_round(start())
-    errors_p = now.positive_mass * np.array([0.4, 0.2, 0.2, 0.2])
-    errors_n = now.negative_mass * np.array([0.4, 0.1, 0.1, 0.1])
-    assert booster.choose(errors_p, errors_n, now) == 1
-    assert booster.choose(errors_p[::-1], errors_n[::-1], now) == 0
+    round_ = booster.begin_round(start())
+    errors_p = round_.positive_weight * np.array([0.4, 0.2, 0.2, 0.2])
+    errors_n = round_.negative_weight * np.array([0.4, 0.1, 0.1, 0.1])
+    assert booster.choose(errors_p, errors_n, round_) == 1
+    assert booster.choose(errors_p[::-1], errors_n[::-1], round_) == 0
 
 
 # ---- Rounds and votes ------------------------------------------------------------------------------------------------
@@ -81,31 +81,33 @@ def test_a_round_is_of_weights_that_sum_to_one_times_the_selection_costs(name, s
     pool, labels = pools.random_pool(seed)
     booster = make_booster(name, costs)
     state = boost_pool(pool, labels, booster, 3, literal=True).state
-    now = booster.begin_round(state)
+    round_ = booster.begin_round(state)
     factor_p, factor_n = booster.selection_costs()
     if name.endswith("logit"):  # where a sample's weight is split by its working response
-        np.testing.assert_allclose(now.weights.sum(), 1)
+        np.testing.assert_allclose(round_.weights.sum(), 1)
     else:
         expected = normalised(booster.log_weights(state)) * np.where(labels > 0, factor_p, factor_n)
-        np.testing.assert_allclose(now.weights, expected, rtol=1e-12)
-        assert not now.positive_part[labels < 0].any()
-        assert not now.negative_part[labels > 0].any()
-    assert now.positive_mass == pytest.approx(now.positive_part.sum())
-    assert now.negative_mass == pytest.approx(now.negative_part.sum())
+        np.testing.assert_allclose(round_.weights, expected, rtol=1e-12)
+        assert not round_.positive_part[labels < 0].any()
+        assert not round_.negative_part[labels > 0].any()
+    assert round_.positive_weight == pytest.approx(round_.positive_part.sum())
+    assert round_.negative_weight == pytest.approx(round_.negative_part.sum())
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_votes(name):
     """The leaves that a weak classifier was measured with get their votes; an equal one gets nothing."""
     booster = make_booster(name, Costs())
-    now = booster.begin_round(start())
-    masses = now.positive_mass, now.negative_mass
-    vote = booster.weigh(np.array([0.02, 0.98]) * masses[0], np.array([0.98, 0.02]) * masses[1], SIDES, now)
+    round_ = booster.begin_round(start())
+    weight_sums = round_.positive_weight, round_.negative_weight
+    vote = booster.weigh(
+        np.array([0.02, 0.98]) * weight_sums[0], np.array([0.98, 0.02]) * weight_sums[1], SIDES, round_
+    )
     assert vote.helps
     assert vote.leaves[0] < 0 < vote.leaves[1]
     np.testing.assert_allclose(vote.leaves, vote.alpha * vote.outputs)
-    same = np.array([0.5, 0.5]) * (masses[0] + masses[1]) / 2
-    nothing = booster.weigh(same, same, SIDES, now)
+    same = np.array([0.5, 0.5]) * (weight_sums[0] + weight_sums[1]) / 2
+    nothing = booster.weigh(same, same, SIDES, round_)
     assert not nothing.helps
     assert abs(nothing.alpha * nothing.outputs).max() <= MIN_ALPHA or nothing.alpha < 0
 
@@ -113,9 +115,9 @@ def test_votes(name):
 def test_leaves_of_a_tree_share_one_step():
     """Three leaves, two of which say yes: the errors of all leaves together make alpha."""
     booster = make_booster("adaboost", Costs())
-    now = booster.begin_round(start())
-    masses_p, masses_n = np.array([0.0, 0.3, 0.1]), np.array([0.5, 0.1, 0.0])
-    vote = booster.weigh(masses_p, masses_n, np.array([-1, 1, 1], np.int8), now)
+    round_ = booster.begin_round(start())
+    sums_p, sums_n = np.array([0.0, 0.3, 0.1]), np.array([0.5, 0.1, 0.0])
+    vote = booster.weigh(sums_p, sums_n, np.array([-1, 1, 1], np.int8), round_)
     assert vote.alpha == pytest.approx(half_log_odds(0.1))
     assert vote.leaves.tolist() == [-vote.alpha, vote.alpha, vote.alpha]
 
@@ -127,16 +129,16 @@ def test_slopes_are_those_of_the_loss(name, seed, costs):
     """Which search and trees go by; only their ratio counts. AdaBoostDB's trees go by the loss, not by the root."""
     pool, labels = pools.random_pool(seed)
     booster = make_booster(name, costs, **({"select": "minloss"} if name == "adaboostdb" else {}))
-    now = booster.begin_round(boost_pool(pool, labels, booster, 2).state)
-    error_p, error_n = 0.2 * now.positive_mass, 0.15 * now.negative_mass
-    slopes = np.array(booster.slope(error_p, error_n, now))
+    round_ = booster.begin_round(boost_pool(pool, labels, booster, 2).state)
+    error_p, error_n = 0.2 * round_.positive_weight, 0.15 * round_.negative_weight
+    slopes = np.array(booster.slope(error_p, error_n, round_))
     assert np.all(slopes >= 0)
-    steps = 1e-4 * np.array([now.positive_mass, now.negative_mass])
+    steps = 1e-4 * np.array([round_.positive_weight, round_.negative_weight])
     points_p, points_n = (
         error_p + steps[0] * np.array([1, -1, 0, 0]),
         error_n + steps[1] * np.array([0, 0, 1, -1]),
     )
-    losses = booster.loss(points_p, points_n, now)
+    losses = booster.loss(points_p, points_n, round_)
     expected = (losses[::2] - losses[1::2]) / (2 * steps)
     if (expected > 1e-3 * expected.max()).all():
         assert slopes[0] * expected[1] == pytest.approx(slopes[1] * expected[0], rel=1e-2)
@@ -153,7 +155,7 @@ class Logistic(DiscreteBooster):
     def log_weights(self, state):
         return state.log_prior - np.logaddexp(0, state.labels * state.score)
 
-    def alpha(self, error_p, error_n, now):  # noqa: ARG002
+    def alpha(self, error_p, error_n, round_):  # noqa: ARG002
         return half_log_odds(error_p + error_n)
 
 
@@ -165,11 +167,11 @@ class MeanOnly(ConfidenceBooster):
     def log_weights(self, state):
         return state.log_prior - state.labels * state.score
 
-    def impurity(self, masses_p, masses_n):
-        return np.minimum(masses_p, masses_n)
+    def impurity(self, sums_p, sums_n):
+        return np.minimum(sums_p, sums_n)
 
-    def leaf_values(self, masses_p, masses_n):
-        return 0.1 * np.sign(masses_p - masses_n)
+    def leaf_values(self, sums_p, sums_n):
+        return 0.1 * np.sign(sums_p - sums_n)
 
 
 @pytest.mark.parametrize("kind", [Logistic, MeanOnly])

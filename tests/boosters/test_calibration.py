@@ -9,10 +9,10 @@ from hypothesis import given, settings, strategies as st
 
 from vjcascade.boosters import Costs, make_booster
 from vjcascade.boosters.calibration import PlattScaling, calibrated_threshold, split_halves
-from vjcascade.boosters.pool import boost_pool
 from vjcascade.boosters.thresholds import probability_threshold, theory_threshold
 from vjcascade.errors import SettingsError
 from vjcascade.evaluation import normalised_expected_cost, skew
+from vjcascade.learning.pool import boost_pool
 
 
 def random_scores(rng, n=200, lift=1.0):

@@ -9,8 +9,8 @@ from hypothesis import given, settings, strategies as st
 
 from vjcascade.boosters import BoostingState, Costs, make_booster
 from vjcascade.boosters.confidence import gini, log_odds, mean_label
-from vjcascade.boosters.pool import boost_pool
 from vjcascade.errors import SettingsError
+from vjcascade.learning.pool import boost_pool
 
 REAL_VALUED = [
     "real",
@@ -64,16 +64,18 @@ def test_logits_leaf_values_are_half_the_mean_working_responses(seed, costs):
     for name, eta in (("logit", 0), ("cost-sensitive-logit", -0.5 * np.log(costs.ratio))):
         booster, state = make_booster(name, costs), BoostingState.start(labels)
         state.score += score
-        now = booster.begin_round(state)
+        round_ = booster.begin_round(state)
         p = 1 / (1 + np.exp(-2 * (score + eta)))
         weights = p * (1 - p) / (p * (1 - p)).sum()
         responses = np.clip(np.where(labels > 0, 1 / p, -1 / (1 - p)), -10, 10)
-        np.testing.assert_allclose(now.weights, weights, rtol=1e-9)
+        np.testing.assert_allclose(round_.weights, weights, rtol=1e-9)
         for h in pool.T:
             side = h == h[0]
-            masses = (np.array([part[side].sum()]) for part in (now.positive_part, now.negative_part))
+            weight_sums = (
+                np.array([part[side].sum()]) for part in (round_.positive_part, round_.negative_part)
+            )
             expected = 0.5 * (weights * responses)[side].sum() / weights[side].sum()
-            assert booster.leaf_values(*masses)[0] == pytest.approx(expected, rel=1e-8, abs=1e-12)
+            assert booster.leaf_values(*weight_sums)[0] == pytest.approx(expected, rel=1e-8, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", REAL_VALUED)
@@ -96,25 +98,25 @@ def test_pure_leaves_are_limited_and_empty_ones_say_nothing(name):
 def test_losses_are_concave_and_the_same_for_a_classifier_and_its_negative(name, seed, costs):
     options = {"criterion": "exponential"} if " " in name else {}
     booster = make_booster(name.split()[0], costs, **options)
-    now = booster.begin_round(BoostingState.start(np.array([1, -1, -1], np.int8)))
-    masses = np.array([[now.positive_mass], [now.negative_mass]])
-    points = np.random.default_rng(seed).random((3, 2, 30)) * masses
-    one, other = booster.loss(*points[0], now), booster.loss(*points[1], now)
-    between = booster.loss(*(points[0] + points[1]) / 2, now)
+    round_ = booster.begin_round(BoostingState.start(np.array([1, -1, -1], np.int8)))
+    weight_sums = np.array([[round_.positive_weight], [round_.negative_weight]])
+    points = np.random.default_rng(seed).random((3, 2, 30)) * weight_sums
+    one, other = booster.loss(*points[0], round_), booster.loss(*points[1], round_)
+    between = booster.loss(*(points[0] + points[1]) / 2, round_)
     assert np.all(between >= (one + other) / 2 - 1e-12)
-    np.testing.assert_allclose(booster.loss(*(masses - points[0]), now), one, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(booster.loss(*(weight_sums - points[0]), round_), one, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", REAL_VALUED)
 def test_a_rounding_error_breaks_no_tie(name):
     """Sums in another order may leave 1e-16 of a class in a leaf, where a loss is up to 1e5 times as steep."""
     booster = make_booster(name, Costs(4.5, 0.5))
-    now = booster.begin_round(BoostingState.start(np.array([1, 1, -1, -1, -1], np.int8)))
-    one, other = 0.3 * now.positive_mass, 0.2 * now.negative_mass
+    round_ = booster.begin_round(BoostingState.start(np.array([1, 1, -1, -1, -1], np.int8)))
+    one, other = 0.3 * round_.positive_weight, 0.2 * round_.negative_weight
     for errors_p, errors_n in (([1e-16, 0.0, one], [other] * 3), ([one] * 3, [1e-16, 0.0, other])):
-        turned = now.positive_mass - np.array(errors_p), now.negative_mass - np.array(errors_n)
-        assert booster.choose(np.array(errors_p), np.array(errors_n), now) == 0
-        assert booster.choose(*turned, now) == 0
+        turned = round_.positive_weight - np.array(errors_p), round_.negative_weight - np.array(errors_n)
+        assert booster.choose(np.array(errors_p), np.array(errors_n), round_) == 0
+        assert booster.choose(*turned, round_) == 0
 
 
 def test_the_losses_of_a_leaf_by_hand():
@@ -189,8 +191,8 @@ def test_logits_loss_may_rise():
     state = BoostingState.start(labels)
     state.score += np.where(labels > 0, 0.0, 10.0)
     booster = make_booster("logit", Costs())
-    now = booster.begin_round(state)
-    (value,) = booster.leaf_values(np.array([now.positive_mass]), np.array([now.negative_mass]))
+    round_ = booster.begin_round(state)
+    (value,) = booster.leaf_values(np.array([round_.positive_weight]), np.array([round_.negative_weight]))
     loss, after = (np.logaddexp(0, -2 * labels * (state.score + step)).mean() for step in (0.0, value))
     assert value > 0.9
     assert after > loss

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 
 from vjcascade.boosters import BoostingState, Costs, make_booster
 from vjcascade.boosters.cost_generalized import balanced
-from vjcascade.boosters.pool import boost_pool
 from vjcascade.errors import SettingsError
+from vjcascade.learning.pool import boost_pool
 
 PLAIN = {
     "cost-generalized": "adaboost",

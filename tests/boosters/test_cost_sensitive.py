@@ -11,8 +11,8 @@ from hypothesis import assume, example, given, settings, strategies as st
 
 from vjcascade.boosters import BoostingState, Costs, Round, make_booster
 from vjcascade.boosters.cost_sensitive import best_steps
-from vjcascade.boosters.pool import boost_pool
 from vjcascade.errors import SettingsError
+from vjcascade.learning.pool import boost_pool
 
 TEN_EACH = np.repeat([1, -1], 10).astype(np.int8)
 log_masses = st.floats(-25, 0)  # powers of ten
@@ -40,8 +40,8 @@ def slope(alpha, wrong, right, costs):
 @settings(max_examples=200, deadline=None)
 def test_the_step_is_where_the_loss_stops_falling(logs, cost_p, cost_n):
     """Wherever not clipped: the error that counts costs is in [1e-12, 1 - 1e-12]."""
-    masses, costs = 10.0 ** np.array(logs), Costs(cost_p, cost_n)
-    wrong, right = (masses / masses.sum())[:2], (masses / masses.sum())[2:]
+    weight_sums, costs = 10.0 ** np.array(logs), Costs(cost_p, cost_n)
+    wrong, right = (weight_sums / weight_sums.sum())[:2], (weight_sums / weight_sums.sum())[2:]
     alpha = float(best_steps(wrong[:, None], right[:, None], costs)[0])
     factors = np.array([cost_p, cost_n])
     error = (factors * wrong).sum() / (factors * (wrong + right)).sum()
@@ -83,21 +83,21 @@ COUNTEREXAMPLES = [  # costs, errors inside the classes, steps, losses of classe
 def test_largest_root_is_not_least_loss(costs, errors, steps, losses):
     errors_p, errors_n = np.array(errors).T / 2  # here, a class weighs 1/2
     double_base, cost_sensitive = make("adaboostdb", Costs(*costs)), make("cost-sensitive", Costs(*costs))
-    now = first_round(cost_sensitive, TEN_EACH)
-    np.testing.assert_allclose(-double_base.loss(errors_p, errors_n, now), steps, rtol=0, atol=5e-7)
-    np.testing.assert_allclose(2 * cost_sensitive.loss(errors_p, errors_n, now), losses, rtol=0, atol=5e-7)
-    assert double_base.choose(errors_p, errors_n, now) == 0
-    assert cost_sensitive.choose(errors_p, errors_n, now) == 1
+    round_ = first_round(cost_sensitive, TEN_EACH)
+    np.testing.assert_allclose(-double_base.loss(errors_p, errors_n, round_), steps, rtol=0, atol=5e-7)
+    np.testing.assert_allclose(2 * cost_sensitive.loss(errors_p, errors_n, round_), losses, rtol=0, atol=5e-7)
+    assert double_base.choose(errors_p, errors_n, round_) == 0
+    assert cost_sensitive.choose(errors_p, errors_n, round_) == 1
 
 
 @pytest.mark.parametrize("costs", [(1, 1), (2, 1), (4, 1), (10, 1), (1, 2), (3.5, 1)])
 def test_largest_root_errs_less_on_the_costly_class_where_the_two_differ(costs):
     rng, differ = np.random.default_rng(9), 0
     double_base, cost_sensitive = make("adaboostdb", Costs(*costs)), make("cost-sensitive", Costs(*costs))
-    now = first_round(cost_sensitive, TEN_EACH)
+    round_ = first_round(cost_sensitive, TEN_EACH)
     for _ in range(100):
         errors = rng.uniform(0, 0.3, (2, 60))
-        one, other = (booster.choose(*errors, now) for booster in (double_base, cost_sensitive))
+        one, other = (booster.choose(*errors, round_) for booster in (double_base, cost_sensitive))
         differ += one != other
         costly = errors[0 if costs[0] >= costs[1] else 1]
         assert costly[one] <= costly[other]
@@ -167,8 +167,8 @@ def test_accumulators_are_the_class_means_of_the_loss(seed, costs, n_rounds):
     score, positive = run.state.score, labels > 0
     assert np.exp(log_p) == pytest.approx(np.exp(-costs.positive * score[positive]).mean(), rel=1e-10)
     assert np.exp(log_n) == pytest.approx(np.exp(costs.negative * score[~positive]).mean(), rel=1e-10)
-    now = booster.begin_round(run.state)
-    share = now.positive_mass / now.negative_mass
+    round_ = booster.begin_round(run.state)
+    share = round_.positive_weight / round_.negative_weight
     assert np.log(share) == pytest.approx(log_p - log_n, abs=1e-9)
 
 
@@ -187,12 +187,12 @@ def test_the_step_of_the_constant_classifier(seed, ratio, scale, n_rounds):
     costs = Costs(scale * ratio, scale)
     booster = make("adaboostdb", costs)
     state = boost_pool(pool, labels, booster, n_rounds).state
-    now = booster.begin_round(state)
+    round_ = booster.begin_round(state)
     log_p, log_n = booster.log_accumulators(state)
     expected = (math.log(ratio) + log_p - log_n) / (costs.positive + costs.negative)
     assume(abs(log_p - log_n) < 600)  # beyond, the smaller class has no digits left
     bound = math.log(1e12) / (2 * scale)
-    alpha = booster.alpha(0.0, now.negative_mass, now)
+    alpha = booster.alpha(0.0, round_.negative_weight, round_)
     assert alpha == pytest.approx(np.clip(expected, -bound, bound), rel=1e-7, abs=1e-9)
 
 
@@ -202,13 +202,13 @@ def test_the_improvement_condition_tells_whose_root_is_larger(shares, costs, roo
     """root_c > r exactly if c . (r^2CP + 1, r^(CP+CN) + r^(CP-CN)) < a + b r^(CP-CN)."""
     share_p, error_p, error_n = shares
     state = BoostingState.start(np.array([1, -1], np.int8))
-    now = Round.of_weights(np.array([share_p, 1 - share_p]), state)
+    round_ = Round.of_weights(np.array([share_p, 1 - share_p]), state)
     a, b = costs.positive * share_p, costs.negative * (1 - share_p)
     a, b = a / (a + b), b / (a + b)
     difference = root ** (costs.positive - costs.negative)
     vector = root ** (2 * costs.positive) + 1, root ** (costs.positive + costs.negative) + difference
     margin = a + b * difference - a * error_p * vector[0] - b * error_n * vector[1]
-    alpha = make("adaboostdb", costs).alpha(error_p * share_p, error_n * (1 - share_p), now)
+    alpha = make("adaboostdb", costs).alpha(error_p * share_p, error_n * (1 - share_p), round_)
     assert (math.exp(alpha) > root) == (margin > 0) or abs(alpha - math.log(root)) < 1e-9
 
 

@@ -17,9 +17,9 @@ import pytest
 
 from vjcascade.boosters import BoostingState, Costs, make_booster
 from vjcascade.boosters.confidence import gini
-from vjcascade.training.boosting import boost
-from vjcascade.training.samples import TableSamples
-from vjcascade.training.search import StumpSearch
+from vjcascade.learning.boosting import boost
+from vjcascade.learning.samples import TableSamples
+from vjcascade.learning.search import StumpSearch
 
 pytestmark = pytest.mark.oracle
 
@@ -109,24 +109,24 @@ def test_discrete_weights_and_votes_are_the_same(rng, oracle):
     nodes = ask(oracle, ["adaboost"], 1, [(table, labels, table)])["adaboost_0_nodes"].reshape(-1, 3, 5)
     booster, state = make_booster("adaboost", Costs()), BoostingState.start((2 * labels - 1).astype(np.int8))
     for root, left, right in nodes:
-        now = booster.begin_round(state)
+        round_ = booster.begin_round(state)
         goes_left = table[:, int(root[2])] <= np.float32(root[3])
-        assert impurity(goes_left, now) == pytest.approx(least_impurity(table, now), abs=1e-6)
+        assert impurity(goes_left, round_) == pytest.approx(least_impurity(table, round_), abs=1e-6)
         outputs = np.sign(np.where(goes_left, left[4], right[4]))
-        error_p, error_n = now.positive_part[outputs < 0].sum(), now.negative_part[outputs > 0].sum()
-        alpha = booster.alpha(error_p, error_n, now)
+        error_p, error_n = round_.positive_part[outputs < 0].sum(), round_.negative_part[outputs > 0].sum()
+        alpha = booster.alpha(error_p, error_n, round_)
         assert alpha == pytest.approx(VOTE_SCALE["adaboost"] * abs(right[4]), abs=1e-9)
         state.add(outputs, alpha)
 
 
-def impurity(goes_left, now):
-    masses_p, masses_n = now.masses_of(goes_left.astype(np.intp), 2)
-    return gini(masses_p, masses_n).sum()
+def impurity(goes_left, round_):
+    sums_p, sums_n = round_.weight_sums(goes_left.astype(np.intp), 2)
+    return gini(sums_p, sums_n).sum()
 
 
-def least_impurity(table, now):
+def least_impurity(table, round_):
     cuts = (column <= value for column in table.T for value in np.sort(column)[:-1])
-    return min(impurity(goes_left, now) for goes_left in cuts)
+    return min(impurity(goes_left, round_) for goes_left in cuts)
 
 
 @pytest.mark.parametrize("max_depth", [1, 2])

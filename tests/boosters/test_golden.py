@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from vjcascade.boosters import Costs, make_booster
-from vjcascade.boosters.pool import boost_pool
 from vjcascade.boosters.thresholds import (
     adamec_threshold,
     hit_rate_threshold,
     minimum_cost_threshold,
     theory_threshold,
 )
+from vjcascade.learning.pool import boost_pool
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "boosters.json"
 SETS = ["A", "B", "C"]

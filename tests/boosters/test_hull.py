@@ -115,15 +115,15 @@ def assert_chosen_like_brute_force(booster, pool, labels, n_rounds):
     state = BoostingState.start(labels)
     sides = np.array([-1, 1], np.int8)
     for _ in range(n_rounds):
-        now = booster.begin_round(state)
-        errors_p, errors_n = now.positive_part @ (pool < 0), now.negative_part @ (pool > 0)
-        best = booster.choose(errors_p, errors_n, now)
+        round_ = booster.begin_round(state)
+        errors_p, errors_n = round_.positive_part @ (pool < 0), round_.negative_part @ (pool > 0)
+        best = booster.choose(errors_p, errors_n, round_)
         leaf = (pool[:, best] > 0).astype(np.intp)
-        parts = (np.bincount(leaf, part, 2) for part in (now.positive_part, now.negative_part))
-        vote = booster.weigh(*parts, sides, now)
+        parts = (np.bincount(leaf, part, 2) for part in (round_.positive_part, round_.negative_part))
+        vote = booster.weigh(*parts, sides, round_)
         if not vote.helps or abs(vote.alpha) < 1e-4:
             break  # so small a step is not worth a digit of the loss: all tie
-        assert best == first_of_least(booster.loss(errors_p, errors_n, now))
+        assert best == first_of_least(booster.loss(errors_p, errors_n, round_))
         state.add(vote.outputs[leaf], vote.alpha)
 
 
@@ -169,7 +169,7 @@ def test_steps_on_random_clouds(name, options, seed, costs):
     wrong = np.random.default_rng(seed).uniform(0, 0.5, (2, 80))
     right = 0.5 - wrong
     booster = make_booster(name, costs, **options)
-    now = booster.begin_round(BoostingState.start(np.array([1, -1], np.int8)))
+    round_ = booster.begin_round(BoostingState.start(np.array([1, -1], np.int8)))
     factors = np.array([[costs.positive], [costs.negative]])
 
     def still_falls(alphas):
@@ -180,4 +180,4 @@ def test_steps_on_random_clouds(name, options, seed, costs):
     alphas = naive_boosters.bisect(still_falls, -bound if options.get("sign") == "any" else 0 * bound, bound)
     losses = (wrong * np.exp(factors * alphas) + right * np.exp(-factors * alphas)).sum(axis=0)
     by_root = name == "adaboostdb" and options.get("select") != "minloss"
-    assert booster.choose(*wrong, now) == first_of_least(-alphas if by_root else losses)
+    assert booster.choose(*wrong, round_) == first_of_least(-alphas if by_root else losses)

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from vjcascade.boosters import BoostingState, Costs, make_booster
 from vjcascade.boosters.base import normalised
-from vjcascade.boosters.pool import boost_pool
+from vjcascade.learning.pool import boost_pool
 
 DISCRETE = list(naive_boosters.NAMES)
 
@@ -20,9 +20,9 @@ def make(algorithm, costs, n_rounds=100):
     return make_booster(name, costs, n_rounds, **options)
 
 
-def errors_of(pool, now):
+def errors_of(pool, round_):
     """Return the class-wise errors of all weak classifiers."""
-    return now.positive_part @ (pool < 0), now.negative_part @ (pool > 0)
+    return round_.positive_part @ (pool < 0), round_.negative_part @ (pool > 0)
 
 
 @pytest.mark.parametrize("algorithm", DISCRETE)
@@ -119,14 +119,14 @@ def test_adacosts_r_is_the_same_for_all_up_to_their_error(seed, costs, n_rounds)
     """r = (1 - 2 eps - S_C)/2: the least error is the greatest r; alpha > 0 exactly if eps < (1 - S_C)/2."""
     pool, labels = pools.random_pool(seed)
     booster = make("adacost", costs)
-    now = booster.begin_round(boost_pool(pool, labels, booster, n_rounds, literal=True).state)
+    round_ = booster.begin_round(boost_pool(pool, labels, booster, n_rounds, literal=True).state)
     adjustment = np.where(labels > 0, costs.gamma, 1 - costs.gamma)
-    expected = (now.weights * adjustment).sum()
-    for h, error_p, error_n in zip(pool.T, *errors_of(pool, now), strict=True):
+    expected = (round_.weights * adjustment).sum()
+    for h, error_p, error_n in zip(pool.T, *errors_of(pool, round_), strict=True):
         beta = np.where(h == labels, (1 - adjustment) / 2, (1 + adjustment) / 2)
-        r = (now.weights * labels * h * beta).sum()
+        r = (round_.weights * labels * h * beta).sum()
         assert r == pytest.approx((1 - 2 * (error_p + error_n) - expected) / 2, abs=1e-14)
-        alpha = booster.alpha(error_p, error_n, now)
+        alpha = booster.alpha(error_p, error_n, round_)
         assert alpha == pytest.approx(0.5 * np.log((1 + r) / (1 - r)), abs=1e-13)
         assert -1 < r < 0.5
         margin = (1 - expected) / 2 - error_p - error_n
@@ -139,10 +139,10 @@ def test_adacosts_r_is_the_same_for_all_up_to_their_error(seed, costs, n_rounds)
 def test_adac_steps_are_positive_below_half_the_mass(algorithm, seed, costs, n_rounds):
     pool, labels = pools.random_pool(seed)
     booster = make(algorithm, costs)
-    now = booster.begin_round(boost_pool(pool, labels, booster, n_rounds, literal=True).state)
-    for error_p, error_n in zip(*errors_of(pool, now), strict=True):
-        margin = (now.positive_mass + now.negative_mass) / 2 - error_p - error_n
-        alpha = booster.alpha(error_p, error_n, now)
+    round_ = booster.begin_round(boost_pool(pool, labels, booster, n_rounds, literal=True).state)
+    for error_p, error_n in zip(*errors_of(pool, round_), strict=True):
+        margin = (round_.positive_weight + round_.negative_weight) / 2 - error_p - error_n
+        alpha = booster.alpha(error_p, error_n, round_)
         assert np.isfinite(alpha)
         assert (alpha > 0) == (margin > 0) or abs(margin) < 1e-14
 
@@ -155,6 +155,6 @@ def test_the_constant_classifier_is_worth_half_the_log_of_the_ratio_and_then_not
     booster = make("cga", Costs(ratio, 1))
     run = boost_pool(everything, labels, booster, 1, literal=True)
     assert run.alphas == [pytest.approx(0.5 * np.log(ratio), abs=1e-12)]
-    now = booster.begin_round(run.state)
-    assert now.negative_mass == pytest.approx(0.5, abs=1e-12)
+    round_ = booster.begin_round(run.state)
+    assert round_.negative_weight == pytest.approx(0.5, abs=1e-12)
     assert len(boost_pool(everything, labels, booster, 5).chosen) == (ratio > 1 + 1e-9)

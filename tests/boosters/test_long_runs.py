@@ -9,7 +9,7 @@ import pytest
 
 from vjcascade.boosters import BoostingState, Costs, make_booster, registry
 from vjcascade.boosters.base import normalised
-from vjcascade.boosters.pool import boost_pool
+from vjcascade.learning.pool import boost_pool
 
 LITERALLY = {"adacost"}  # which rightly stops early: its steps are soon below 0
 SLOW = {"adaboostdb", "cost-sensitive"}  # whose 5,000 rounds, as finite, take ten seconds

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from vjcascade.boosters import Costs, make_booster
 from vjcascade.boosters.base import normalised
-from vjcascade.boosters.pool import boost_pool
+from vjcascade.learning.pool import boost_pool
 
 N_ROUNDS = 7
 TWO_BASES = [name for name in naive_boosters.NAMES if name.startswith(("csa", "adaboostdb"))]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from vjcascade.boosters import Costs, make_booster, registry
-from vjcascade.boosters.pool import boost_pool
+from vjcascade.learning.pool import boost_pool
 
 N_ROUNDS = 8
 VARIANTS = [

@@ -13,9 +13,9 @@ from vjcascade.errors import SettingsError
 LABELS = np.array([1, -1, -1], np.int8)
 
 
-def is_soft(now):
+def is_soft(round_):
     """Whether some sample counts as both classes."""
-    return bool((now.positive_part * now.negative_part > 0).any())
+    return bool((round_.positive_part * round_.negative_part > 0).any())
 
 
 @pytest.mark.parametrize("label", [1, -1])
@@ -100,35 +100,35 @@ def test_states_do_not_share_what_they_count():
 
 
 def test_weights_count_as_what_their_samples_are_labelled():
-    now = Round.of_weights(np.array([0.5, 0.2, 0.3]), BoostingState.start(LABELS))
-    assert now.positive_part.tolist() == [0.5, 0, 0]
-    assert now.negative_part.tolist() == [0, 0.2, 0.3]
-    assert (now.positive_mass, now.negative_mass) == (0.5, 0.5)
-    assert now.weights.tolist() == [0.5, 0.2, 0.3]
-    assert not is_soft(now)
+    round_ = Round.of_weights(np.array([0.5, 0.2, 0.3]), BoostingState.start(LABELS))
+    assert round_.positive_part.tolist() == [0.5, 0, 0]
+    assert round_.negative_part.tolist() == [0, 0.2, 0.3]
+    assert (round_.positive_weight, round_.negative_weight) == (0.5, 0.5)
+    assert round_.weights.tolist() == [0.5, 0.2, 0.3]
+    assert not is_soft(round_)
 
 
 def test_parts_may_split_a_sample():
-    now = Round.of_parts(np.array([0.3, 0.1, 0.0]), np.array([0.2, 0.0, 0.4]), BoostingState.start(LABELS))
-    assert is_soft(now)
-    np.testing.assert_allclose(now.weights, [0.5, 0.1, 0.4])
-    np.testing.assert_allclose([now.positive_mass, now.negative_mass], [0.4, 0.6])
+    round_ = Round.of_parts(np.array([0.3, 0.1, 0.0]), np.array([0.2, 0.0, 0.4]), BoostingState.start(LABELS))
+    assert is_soft(round_)
+    np.testing.assert_allclose(round_.weights, [0.5, 0.1, 0.4])
+    np.testing.assert_allclose([round_.positive_weight, round_.negative_weight], [0.4, 0.6])
 
 
 def test_scaled_and_masked_rounds_keep_their_masses():
-    now = Round.of_weights(np.array([0.5, 0.2, 0.3]), BoostingState.start(LABELS)).scaled(2.0, 10.0)
-    assert now.weights.tolist() == [1, 2, 3]
-    assert (now.positive_mass, now.negative_mass) == (1, 5)
-    inside = now.within(np.array([True, False, True]))
+    round_ = Round.of_weights(np.array([0.5, 0.2, 0.3]), BoostingState.start(LABELS)).scaled(2.0, 10.0)
+    assert round_.weights.tolist() == [1, 2, 3]
+    assert (round_.positive_weight, round_.negative_weight) == (1, 5)
+    inside = round_.within(np.array([True, False, True]))
     assert inside.weights.tolist() == [1, 0, 3]
-    assert (inside.positive_mass, inside.negative_mass) == (1, 3)
+    assert (inside.positive_weight, inside.negative_weight) == (1, 3)
 
 
 def test_masses_of_groups():
-    now = Round.of_weights(np.array([0.5, 0.2, 0.3]), BoostingState.start(LABELS))
-    masses_p, masses_n = now.masses_of(np.array([2, 0, 2]), 4)
-    assert masses_p.tolist() == [0, 0, 0.5, 0]
-    assert masses_n.tolist() == [0.2, 0, 0.3, 0]
+    round_ = Round.of_weights(np.array([0.5, 0.2, 0.3]), BoostingState.start(LABELS))
+    sums_p, sums_n = round_.weight_sums(np.array([2, 0, 2]), 4)
+    assert sums_p.tolist() == [0, 0, 0.5, 0]
+    assert sums_n.tolist() == [0.2, 0, 0.3, 0]
 
 
 def test_only_logitboost_splits_samples():

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from vjcascade.boosters import Costs, make_booster
-from vjcascade.boosters.pool import boost_pool
 from vjcascade.boosters.thresholds import (
     adamec_threshold,
     hit_rate_threshold,
@@ -18,6 +17,7 @@ from vjcascade.boosters.thresholds import (
     theory_threshold,
 )
 from vjcascade.errors import SettingsError
+from vjcascade.learning.pool import boost_pool
 
 ratios = st.floats(1e-3, 1e3)
 scores_lists = st.lists(st.integers(-5, 5).map(float), min_size=2, max_size=20)

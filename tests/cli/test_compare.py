@@ -85,7 +85,7 @@ def test_tables_are_compared(run, table, tmp_path):
 
 
 def test_an_interrupt_tells_how_to_go_on(run, table, tmp_path, monkeypatch):
-    from vjcascade.comparison import run as module
+    from vjcascade.comparison import runner as module
 
     def interrupted(*_):
         raise KeyboardInterrupt

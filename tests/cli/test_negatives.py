@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from easy_pictures import easy_positive, save, soft_noise
 
-from vjcascade import Cascade, Size, TrainingSettings, train_from_sources
+from vjcascade import Cascade, Size, TrainingSettings, train
 from vjcascade.imaging import read_gray, write_image
-from vjcascade.training.backgrounds import open_backgrounds
+from vjcascade.training.data.backgrounds import open_background_images
 from vjcascade.training.events import Work
-from vjcascade.training.mining import mine_negatives
+from vjcascade.training.mining.mining import mine_negatives
 from vjcascade.video import VideoSink
 
 
@@ -23,7 +23,7 @@ def model(tmp_path_factory):
     save(folder / "pos", [easy_positive(rng) for _ in range(60)])
     save(folder / "neg", [soft_noise(rng, 60) for _ in range(12)])
     settings = TrainingSettings(n_negatives=60, max_stages=2, max_weak=2, baseline=False)
-    train_from_sources(folder / "pos", folder / "neg", folder / "out", settings, window=Size(24, 24))
+    train(folder / "pos", folder / "neg", folder / "out", settings, window=Size(24, 24))
     return folder / "out" / "cascade.xml"
 
 
@@ -49,7 +49,7 @@ def test_false_alarms_become_negatives(run, tmp_path, rng, model):
     assert ran.code == 0
     assert f"--continue {model} --more-negatives {tmp_path / 'alarms'}" in ran.out
     cascade = Cascade.load(model)
-    photos = open_backgrounds(tmp_path / "alarms", cascade.window)
+    photos = open_background_images(tmp_path / "alarms", cascade.window)
     options = {"expected_pass_rate": 1.0, "max_windows": 10**9, "seed": [0], "work": Work("", 1)}
     mined = distinct(mine_negatives(photos, cascade, 10**6, **options).windows)
     n_alarms = 0

@@ -33,7 +33,7 @@ def settings_seen(monkeypatch):
         listener(Ended("nothing to do"))
         return builders.accept_all().with_metadata({"stages": [doubles.stage_record(1).as_dict()]})
 
-    monkeypatch.setattr(vjcascade.training, "train_from_sources", note)
+    monkeypatch.setattr(vjcascade.training, "train", note)
     return seen
 
 
@@ -254,7 +254,7 @@ def test_several_folders_of_negatives(run, easy, monkeypatch):
     def note(*sources, more_negatives, continue_from, memory, **options):
         raise SettingsError(f"{more_negatives} {continue_from} {memory}")
 
-    monkeypatch.setattr(vjcascade.training, "train_from_sources", note)
+    monkeypatch.setattr(vjcascade.training, "train", note)
     ran = train(
         run,
         easy,
@@ -323,7 +323,7 @@ def test_interrupted(run, easy, monkeypatch, has_model, n_stages, sentence, inte
             listener(StageDone(doubles.stage_record(stage + 1), n_stages=5, seconds=1.0))
         raise interrupt
 
-    monkeypatch.setattr(vjcascade.training, "train_from_sources", interrupted)
+    monkeypatch.setattr(vjcascade.training, "train", interrupted)
     ran = train(run, easy, "--overwrite")
     assert ran.code == code
     assert "stopped" in ran.err
@@ -353,7 +353,7 @@ def test_interrupted_before_a_further_stage(run, easy, monkeypatch, options, sou
         listener(RunBegun("24x24", TrainingSettings().as_dict(), {}, sources=sources))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(vjcascade.training, "train_from_sources", interrupted)
+    monkeypatch.setattr(vjcascade.training, "train", interrupted)
     monkeypatch.chdir(easy)
     (easy / "out").mkdir()
     builders.accept_all().save(easy / "out" / "cascade.xml")

@@ -36,8 +36,8 @@ from vjcascade.evaluation import detection_curve, match_detections
 from vjcascade.evaluation.features import count_passed
 from vjcascade.imaging import read_gray, write_image
 from vjcascade.training.checkpoint import MODEL_NAME
+from vjcascade.training.data.reading import Reader, Sources
 from vjcascade.training.events import MiningDone, Note, StageBegun, StageDone, ignore
-from vjcascade.training.reading import Reader, Sources
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.types import Size
 
@@ -242,7 +242,7 @@ def failing(booster, real):
 
 def test_a_booster_that_learns_nothing_does_not_stop_the_others(data, tmp_path, monkeypatch):
     settings = replace(BRIEF, max_stages=1)
-    monkeypatch.setattr(module, "train", failing("cost-generalized", module.train))
+    monkeypatch.setattr(module, "train_stages", failing("cost-generalized", module.train_stages))
     full = compare_full(*data, tmp_path, TWO, settings, n_seeds=2, n_threads=1)
     assert full.seeds == (5, 6)
     assert [row.n_trained for row in full.rows] == [2, 0]
@@ -253,7 +253,7 @@ def test_a_booster_that_learns_nothing_does_not_stop_the_others(data, tmp_path, 
     assert all(math.isnan(one.mean) for one in (*full.rows[1].hit_rates, *full.rows[1].differences))
     assert full.rows[0].means["n_stages"] == 1
     assert FullComparison.from_dict(json.loads(full_json(full))).as_dict() == full.as_dict()
-    monkeypatch.setattr(module, "train", failing("all", module.train))
+    monkeypatch.setattr(module, "train_stages", failing("all", module.train_stages))
     with pytest.raises(
         SettingsError, match=r"adaboost, seed 5: no stage could be trained.*any other booster"
     ):

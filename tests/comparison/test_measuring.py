@@ -20,14 +20,14 @@ from vjcascade.comparison.measuring import (
     judge,
     weak_to_reach,
 )
-from vjcascade.comparison.problems import Bench, Held, TableProblem
+from vjcascade.comparison.problems import EvalSet, TableProblem, Trial
 from vjcascade.evaluation import normalised_expected_cost
 
 LABELS = np.array([1, 1, 1, 1, -1, -1, -1, -1], np.int8)
 
 
 def bench_of(tune_labels=LABELS, test_labels=LABELS):
-    return Bench(None, *(Held(labels, None) for labels in (tune_labels, test_labels)))
+    return Trial(None, *(EvalSet(labels, None) for labels in (tune_labels, test_labels)))
 
 
 def test_auc_is_scikit_learns(rng):

@@ -6,7 +6,7 @@ from hypothesis import given, settings, strategies as st
 
 from vjcascade.comparison.problems import TableProblem, WindowProblem, in_order, split_parts
 from vjcascade.errors import SettingsError
-from vjcascade.features import HaarMode, enumerate_features
+from vjcascade.features import HaarMode, enumerate_haar
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.types import Size
 
@@ -71,7 +71,7 @@ def a_problem(kind, rng):
     if kind == "table":
         return TableProblem("rows", rng.normal(size=(60, 4)), labels, np.arange(60))
     windows = rng.integers(0, 256, (60, 8, 8)).astype(np.uint8)
-    pool = enumerate_features(Size(8, 8), HaarMode.BASIC)[::50]
+    pool = enumerate_haar(Size(8, 8), HaarMode.BASIC)[::50]
     return WindowProblem("stage 1", pool, WindowIntegrals.of(windows), np.arange(60), labels)
 
 

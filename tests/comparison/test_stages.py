@@ -11,8 +11,8 @@ import pytest
 from easy_pictures import save
 
 from vjcascade import Cascade, Size
-from vjcascade.comparison import Comparison, Design, StagePlan, compare_stages, run as module
-from vjcascade.comparison.finished import RUNS_NAME
+from vjcascade.comparison import Comparison, Design, StagePlan, compare_stages, runner as module
+from vjcascade.comparison.run_cache import RUNS_NAME
 from vjcascade.comparison.statistics import interval
 from vjcascade.errors import SettingsError, SourceError
 from vjcascade.training.events import Note, Progress

@@ -10,7 +10,6 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from vjcascade.boosters import Costs, make_booster
-from vjcascade.boosters.pool import boost_pool
 from vjcascade.comparison.statistics import (
     Interval,
     band,
@@ -24,6 +23,7 @@ from vjcascade.comparison.statistics import (
     share_reached,
 )
 from vjcascade.errors import SettingsError
+from vjcascade.learning.pool import boost_pool
 
 INF, NAN = np.inf, np.nan
 NOTHING = (pytest.approx(NAN, nan_ok=True),) * 3

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from vjcascade.detection.grouping import best_first, group_honestly, group_windows
+from vjcascade.detection.grouping import best_first, group_in_bounds, group_windows
 from vjcascade.types import Detections
 
 
@@ -94,7 +94,7 @@ def scored(rows):
 def test_honest_groups_are_the_same_classes(rows, threshold, weighted):
     """Boxes are rounded in another way; which windows belong together, and what of them stays, is not changed."""
     windows = scored(rows)
-    groups = group_honestly(windows, threshold, weighted=weighted)
+    groups = group_in_bounds(windows, threshold, weighted=weighted)
     labels = np.array(naive.group_labels(windows.boxes.tolist()), np.intp)
     counts, best = (
         np.bincount(labels),
@@ -111,8 +111,8 @@ def test_honest_groups_are_the_same_classes(rows, threshold, weighted):
 def test_moved_windows_give_moved_groups(rows, weighted, x, y):
     windows = scored(rows)
     moved = raw(windows.boxes + np.array([x, y, 0, 0], np.int32), windows.scores)
-    expected = group_honestly(windows, 0, weighted=weighted)
-    groups = group_honestly(moved, 0, weighted=weighted)
+    expected = group_in_bounds(windows, 0, weighted=weighted)
+    groups = group_in_bounds(moved, 0, weighted=weighted)
     np.testing.assert_array_equal(groups.boxes, expected.boxes + np.array([x, y, 0, 0]))
 
 
@@ -121,7 +121,7 @@ def test_moved_windows_give_moved_groups(rows, weighted, x, y):
 def test_a_group_keeps_within_its_windows(rows, weighted):
     windows = scored(rows)
     labels = np.array(naive.group_labels(windows.boxes.tolist()), np.intp)
-    groups = group_honestly(windows, 0, weighted=weighted)
+    groups = group_in_bounds(windows, 0, weighted=weighted)
     for box in groups.boxes:
         fits = []
         for label in set(labels.tolist()):
@@ -134,14 +134,14 @@ def test_a_group_keeps_within_its_windows(rows, weighted):
 
 def test_weights_are_scores():
     windows = raw([[0, 0, 20, 20], [4, 0, 20, 20]], [3.0, 1.0])
-    assert group_honestly(windows, 1, weighted=False).boxes.tolist() == [[2, 0, 20, 20]]
-    assert group_honestly(windows, 1, weighted=True).boxes.tolist() == [[1, 0, 20, 20]]
+    assert group_in_bounds(windows, 1, weighted=False).boxes.tolist() == [[2, 0, 20, 20]]
+    assert group_in_bounds(windows, 1, weighted=True).boxes.tolist() == [[1, 0, 20, 20]]
 
 
 @pytest.mark.parametrize("score", [0.0, -2.0])
 def test_without_a_score_above_zero_all_count_alike(score):
     windows = raw([[0, 0, 20, 20], [4, 0, 20, 20]], [score, score])
-    assert group_honestly(windows, 1, weighted=True).boxes.tolist() == [[2, 0, 20, 20]]
+    assert group_in_bounds(windows, 1, weighted=True).boxes.tolist() == [[2, 0, 20, 20]]
 
 
 def test_a_group_is_what_its_best_window_is():
@@ -154,7 +154,7 @@ def test_a_group_is_what_its_best_window_is():
         np.array([4, 5, 5, 5], np.int32),
         np.array([0.0, 10.0, 20.0, 30.0]),
     )
-    for groups in (group_windows(windows, 1), group_honestly(windows, 1, weighted=False)):
+    for groups in (group_windows(windows, 1), group_in_bounds(windows, 1, weighted=False)):
         assert (groups.scores.tolist(), groups.stages.tolist(), groups.angles.tolist()) == (
             [3.0],
             [5],
@@ -167,7 +167,7 @@ def test_a_group_is_what_its_best_window_is():
 def test_a_group_does_not_reach_beyond_its_windows():
     """Rounded each for itself, left side and width would take it a pixel further right."""
     windows = raw([[0, 0, 21, 20], [1, 0, 20, 20]])
-    assert group_honestly(windows, 1, weighted=False).boxes.tolist() == [[0, 0, 21, 20]]
+    assert group_in_bounds(windows, 1, weighted=False).boxes.tolist() == [[0, 0, 21, 20]]
 
 
 def test_small_groups_do_not_drop_each_other():
@@ -175,9 +175,9 @@ def test_small_groups_do_not_drop_each_other():
     windows = raw([[10, 10, 20, 20], [10, 13, 17, 21]])
     assert len(set(naive.group_labels(windows.boxes.tolist()))) == 2
     assert naive.group_boxes(windows.boxes.tolist(), windows.scores, 0) == []
-    assert len(group_honestly(windows, 0, weighted=False)) == 2
+    assert len(group_in_bounds(windows, 0, weighted=False)) == 2
 
 
 def test_a_group_inside_a_larger_one_goes():
     windows = raw([[10, 10, 60, 60], [10, 10, 60, 60], [20, 20, 20, 20]])
-    assert group_honestly(windows, 0, weighted=False).boxes.tolist() == [[10, 10, 60, 60]]
+    assert group_in_bounds(windows, 0, weighted=False).boxes.tolist() == [[10, 10, 60, 60]]

@@ -21,9 +21,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from vjcascade.boosters import BoostingState, Costs, Round, make_booster
 from vjcascade.estimators import CostBoostClassifier
-from vjcascade.training.samples import TableSamples
-from vjcascade.training.search import StumpSearch
-from vjcascade.training.tree import best_stump
+from vjcascade.learning.samples import TableSamples
+from vjcascade.learning.search import StumpSearch
+from vjcascade.learning.trees import best_stump
 
 WITHOUT_TIES = ("banknote", "german_credit", "heart", "liver", "musk1", "oil_spill", "pima", "wdbc")
 WITH_TIES = ("ionosphere", "sonar")
@@ -105,19 +105,19 @@ def test_same_cuts_by_impurity(table):
     search, gentle = StumpSearch(TableSamples(X, int(y.sum()), 1)), make_booster("gentle", Costs())
     adaboost, same = make_booster("adaboost", Costs()), []
     for weights, tree, called in rounds_of(model, X, y):
-        now = Round.of_weights(weights, BoostingState.start(search.labels))
-        ours = best_stump(search, gentle, now)
+        round_ = Round.of_weights(weights, BoostingState.start(search.labels))
+        ours = best_stump(search, gentle, round_)
         same.append(same_cut(ours, tree, X))
-        assert same[-1] or impurity_of(ours.feature, ours.threshold, X, now) == pytest.approx(
-            impurity_of(tree.feature[0], np.nextafter(tree.threshold[0], np.inf), X, now), abs=1e-9
+        assert same[-1] or impurity_of(ours.feature, ours.threshold, X, round_) == pytest.approx(
+            impurity_of(tree.feature[0], np.nextafter(tree.threshold[0], np.inf), X, round_), abs=1e-9
         )
-        least = best_stump(search, adaboost, now)
+        least = best_stump(search, adaboost, round_)
         assert least.error_p + least.error_n <= weights[called != y].sum() + 1e-12
     assert np.mean(same) > 0.8
 
 
-def impurity_of(feature, threshold, X, now):
+def impurity_of(feature, threshold, X, round_):
     """Return the Gini impurity that a cut leaves, times the weight."""
     below = X[:, feature] < threshold
-    sides = [(now.positive_part[side].sum(), now.negative_part[side].sum()) for side in (below, ~below)]
+    sides = [(round_.positive_part[side].sum(), round_.negative_part[side].sum()) for side in (below, ~below)]
     return sum(2 * p * n / (p + n) for p, n in sides)

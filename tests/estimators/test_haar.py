@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from vjcascade import HaarTransformer, Size
 from vjcascade.errors import SettingsError
-from vjcascade.features import HaarMode, enumerate_features
+from vjcascade.features import HaarMode, enumerate_haar
 from vjcascade.features.integrals import WindowIntegrals
 
 
@@ -23,7 +23,7 @@ def windows(rng):
 @pytest.mark.parametrize("mode", list(HaarMode))
 def test_values_are_those_of_the_detector(windows, mode):
     values = HaarTransformer(mode=mode).fit_transform(windows)
-    pool = enumerate_features(Size(8, 7), mode)
+    pool = enumerate_haar(Size(8, 7), mode)
     assert values.dtype == np.float32
     assert np.array_equal(values, WindowIntegrals.of(windows, tilted=True).values(pool).T)
     for i in range(0, len(pool), 97):
@@ -54,7 +54,7 @@ def test_some_features(windows, kind):
 def test_names_are_different(windows):
     transformer = HaarTransformer(mode="all").fit(windows)
     names = transformer.get_feature_names_out()
-    assert len(set(names)) == len(names) == len(enumerate_features(Size(8, 7), HaarMode.ALL))
+    assert len(set(names)) == len(names) == len(enumerate_haar(Size(8, 7), HaarMode.ALL))
     first = transformer.features_[0]
     assert names[0].startswith(f"upright({first['weights'][0]:+g}*{','.join(map(str, first['rects'][0]))} ")
     assert sum(name.startswith("tilted(") for name in names) == transformer.features_["tilted"].sum()

@@ -30,7 +30,7 @@ def test_join_adds_up_equal_rows_of_a_class(rng):
     rows = TrainingRows.join(table, labels, weights)
     assert as_dict(rows) == expected
     assert rows.labels.tolist() == sorted(rows.labels, reverse=True)
-    assert rows.masses() == (weights[labels > 0].sum(), weights[labels < 0].sum())
+    assert rows.weight_sums() == (weights[labels > 0].sum(), weights[labels < 0].sum())
 
 
 def test_join_knows_no_order(rng):

@@ -21,11 +21,11 @@ from sklearn.preprocessing import FunctionTransformer
 
 from vjcascade import CostBoostClassifier, HaarTransformer, Size
 from vjcascade.boosters import Costs, make_booster
-from vjcascade.features import enumerate_features
+from vjcascade.features import enumerate_haar
 from vjcascade.features.integrals import WindowIntegrals
-from vjcascade.training.boosting import boost
-from vjcascade.training.samples import samples_of
-from vjcascade.training.search import StumpSearch
+from vjcascade.learning.boosting import boost
+from vjcascade.learning.samples import samples_of
+from vjcascade.learning.search import StumpSearch
 
 
 @pytest.fixture(scope="module")
@@ -112,10 +112,10 @@ def test_windows_in_a_pipeline(faces):
 def test_same_as_training_a_stage(rng, faces, booster, costs, depth):
     """A pool that is searched exactly: the same trees and leaves as boosting on windows, samples in any order."""
     windows, y = faces
-    indices = np.sort(rng.permutation(len(enumerate_features(Size(8, 8))))[:8])
+    indices = np.sort(rng.permutation(len(enumerate_haar(Size(8, 8))))[:8])
     order = np.argsort(-y, kind="stable")
     samples = samples_of(
-        enumerate_features(Size(8, 8))[indices], WindowIntegrals.of(windows[order]), int(y.sum()), 1
+        enumerate_haar(Size(8, 8))[indices], WindowIntegrals.of(windows[order]), int(y.sum()), 1
     )
     staged = boost(StumpSearch(samples), make_booster(booster, Costs(costs, 1)), max_depth=depth)
     model = CostBoostClassifier(booster, costs, n_estimators=10, max_depth=depth)

@@ -7,12 +7,12 @@ import naive
 import numpy as np
 import pytest
 
-from vjcascade.features import HaarMode, enumerate_cells, enumerate_features
+from vjcascade.buffers import ReusableBuffer
+from vjcascade.features import HaarMode, enumerate_haar, enumerate_lbp
 from vjcascade.features.binning import EDGE_MARGIN, HaarBins, bin_store
 from vjcascade.features.bins import Bins
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.kernels.haar import LEAST_SPAN, SAMPLES_AT_ONCE
-from vjcascade.scratch import Space
 from vjcascade.types import Size
 
 WINDOW = Size(8, 7)
@@ -54,7 +54,7 @@ def all_rows(bins):
 def test_bins_are_those_of_the_values(rng, n_positives, mode):
     """Every value of a plain loop lies in its bin, but for rounding."""
     windows = windows_of(rng, 40)
-    pool = enumerate_features(WINDOW, mode)[::7]
+    pool = enumerate_haar(WINDOW, mode)[::7]
     positives, integrals = (
         WindowIntegrals.of(some, tilted=mode is HaarMode.ALL) for some in (windows[:n_positives], windows)
     )
@@ -74,7 +74,7 @@ def test_bins_are_those_of_the_values(rng, n_positives, mode):
 
 
 def test_windows_beyond_a_block_and_threads_change_nothing(rng):
-    pool, windows = enumerate_features(WINDOW), windows_of(rng, SAMPLES_AT_ONCE + 30)
+    pool, windows = enumerate_haar(WINDOW), windows_of(rng, SAMPLES_AT_ONCE + 30)
     integrals = WindowIntegrals.of(windows)
     whole = all_rows(HaarBins(pool, integrals, n_threads=1).bins_of(integrals))
     assert np.array_equal(all_rows(HaarBins(pool, integrals, n_threads=3).bins_of(integrals)), whole)
@@ -86,7 +86,7 @@ def test_windows_beyond_a_block_and_threads_change_nothing(rng):
 def test_positives_that_are_all_alike_are_told_from_what_lies_on_either_side(rng):
     """The only cuts that can be wanted are there."""
     alike, others = windows_of(rng, 1), windows_of(rng, 60)
-    pool = enumerate_features(WINDOW)[::20]
+    pool = enumerate_haar(WINDOW)[::20]
     store = HaarBins(pool, WindowIntegrals.of(np.repeat(alike, 9, axis=0)), n_threads=1)
     both = WindowIntegrals.of(np.concatenate([alike, others]))
     rows, values = all_rows(store.bins_of(both)), both.values(pool)
@@ -96,7 +96,7 @@ def test_positives_that_are_all_alike_are_told_from_what_lies_on_either_side(rng
 
 
 def a_store(kind, window, positives, n_threads=1, space=None):
-    pool = enumerate_features(window)[::5] if kind == "haar" else enumerate_cells(window)
+    pool = enumerate_haar(window)[::5] if kind == "haar" else enumerate_lbp(window)
     return bin_store(pool, positives, n_threads, space)
 
 
@@ -105,7 +105,7 @@ def test_windows_that_stay_keep_their_columns(rng, kind, monkeypatch, tmp_path):
     """Of any next set, only what is new is computed: the others' bins are those they had, also after swaps."""
     everything = windows_of(rng, 90)
     positives = WindowIntegrals.of(everything[:30])
-    store = a_store(kind, WINDOW, positives, 2, Space(tmp_path))
+    store = a_store(kind, WINDOW, positives, 2, ReusableBuffer(tmp_path))
     computed = []
     fill = type(store)._fill
     monkeypatch.setattr(

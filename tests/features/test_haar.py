@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from vjcascade.features import HaarMode, count_features, enumerate_features
+from vjcascade.features import HaarMode, count_haar, enumerate_haar
 from vjcascade.features.binning import HaarBins
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.types import Size
@@ -15,16 +15,16 @@ COUNTS = {Size(24, 24): (162336, 210400, 261600), Size(20, 20): (78460, 101329, 
 
 @pytest.mark.parametrize("window", COUNTS)
 def test_counts_of_opencv(window):
-    assert tuple(len(enumerate_features(window, mode)) for mode in HaarMode) == COUNTS[window]
-    assert tuple(count_features(window, mode) for mode in HaarMode) == COUNTS[window]
+    assert tuple(len(enumerate_haar(window, mode)) for mode in HaarMode) == COUNTS[window]
+    assert tuple(count_haar(window, mode) for mode in HaarMode) == COUNTS[window]
 
 
 @pytest.mark.parametrize("mode", HaarMode)
 @pytest.mark.parametrize("window", [Size(8, 8), Size(9, 6), Size(5, 11), Size(3, 3)])
 def test_order_is_that_of_opencvs_loops(window, mode):
-    features = enumerate_features(window, mode)
+    features = enumerate_haar(window, mode)
     expected = naive.haar_features(window.width, window.height, str(mode))
-    assert len(features) == len(expected) == count_features(window, mode)
+    assert len(features) == len(expected) == count_haar(window, mode)
     for feature, (tilted, rects) in zip(features, expected, strict=True):
         assert bool(feature["tilted"]) == tilted
         for i, (x, y, w, h, weight) in enumerate(rects):
@@ -34,7 +34,7 @@ def test_order_is_that_of_opencvs_loops(window, mode):
 
 
 def test_balanced_features_do_not_see_brightness(rng):
-    features = enumerate_features(Size(8, 7), HaarMode.ALL)
+    features = enumerate_haar(Size(8, 7), HaarMode.ALL)
     window = rng.integers(0, 200, (1, 7, 8), np.uint8)
     both = np.concatenate([window, window + 50])
     values = WindowIntegrals.of(both, tilted=True).values(features)
@@ -42,8 +42,8 @@ def test_balanced_features_do_not_see_brightness(rng):
 
 
 def test_weight_two_of_opencvs_trainer_is_offered():
-    balanced = enumerate_features(Size(6, 6))
-    unbalanced = enumerate_features(Size(6, 6), balanced=False)
+    balanced = enumerate_haar(Size(6, 6))
+    unbalanced = enumerate_haar(Size(6, 6), balanced=False)
     changed = balanced["weights"] != unbalanced["weights"]
     assert changed.any()
     assert (unbalanced["weights"][changed] == 2).all()
@@ -55,7 +55,7 @@ def test_weight_two_of_opencvs_trainer_is_offered():
 )
 def test_features_that_need_other_integrals_are_refused(use, rng):
     windows = rng.integers(0, 256, (3, 6, 6), np.uint8)
-    tilted, larger = enumerate_features(Size(6, 6), HaarMode.ALL), enumerate_features(Size(7, 7))
+    tilted, larger = enumerate_haar(Size(6, 6), HaarMode.ALL), enumerate_haar(Size(7, 7))
     assert len(WindowIntegrals.of(windows, tilted=True).values(tilted)) == len(tilted)
     for features in (tilted, larger):
         with pytest.raises(ValueError, match="needs corner"):
@@ -74,7 +74,7 @@ def test_values_equal_plain_loops(width, height, seed):
     rng = np.random.default_rng(seed)
     windows = rng.integers(0, 256, (3, height, width), np.uint8)
     windows[2] = 77  # below the contrast floor: all values are 0
-    pool = enumerate_features(Size(width, height), HaarMode.ALL)
+    pool = enumerate_haar(Size(width, height), HaarMode.ALL)
     features = pool[rng.permutation(len(pool))[:40]]
     values = WindowIntegrals.of(windows, tilted=True).values(features)
     for i, window in enumerate(windows):
@@ -85,7 +85,7 @@ def test_values_equal_plain_loops(width, height, seed):
 
 def test_bins_are_monotone_and_independent_of_threads(rng):
     windows = rng.integers(0, 256, (700, 6, 6), np.uint8)
-    features = enumerate_features(Size(6, 6))
+    features = enumerate_haar(Size(6, 6))
     integrals = WindowIntegrals.of(windows)
     every = np.arange(len(features))
     bins = HaarBins(features, integrals, n_threads=1).bins_of(integrals).rows(every)

@@ -4,7 +4,7 @@ import pytest
 
 from vjcascade.cascade import LBP_NODE_DTYPE, Cascade
 from vjcascade.detection.scanner import evaluate_windows
-from vjcascade.features import count_cells, enumerate_cells, lbp
+from vjcascade.features import count_lbp, enumerate_lbp, lbp
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.features.lbp import lbp_codes
 from vjcascade.types import LBP_DTYPE, Size
@@ -12,10 +12,10 @@ from vjcascade.types import LBP_DTYPE, Size
 
 @pytest.mark.parametrize("window", [Size(8, 11), Size(3, 3), Size(7, 5)])
 def test_the_pool_equals_plain_loops(window):
-    pool = enumerate_cells(window)
+    pool = enumerate_lbp(window)
     assert pool.dtype == LBP_DTYPE
     assert pool["cell"].tolist() == [list(cell) for cell in naive.lbp_cells(*window)]
-    assert len(pool) == count_cells(window)
+    assert len(pool) == count_lbp(window)
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def windows(rng):
 
 
 def test_codes_equal_plain_loops_in_any_blocks(windows, monkeypatch):
-    pool = enumerate_cells(Size(11, 9))
+    pool = enumerate_lbp(Size(11, 9))
     monkeypatch.setattr(lbp, "SAMPLES_PER_BLOCK", 8)
     codes = lbp_codes(pool, WindowIntegrals.of(windows))
     assert codes.tolist() == [[naive.lbp_code(w, feature["cell"]) for w in windows] for feature in pool]
@@ -38,7 +38,7 @@ def test_codes_equal_plain_loops_in_any_blocks(windows, monkeypatch):
 def test_codes_are_those_that_the_detector_finds(rng):
     """A stump over each bit of the code tells what the scanner sees."""
     windows = rng.integers(0, 256, (40, 6, 7), np.uint8)
-    pool = enumerate_cells(Size(7, 6))
+    pool = enumerate_lbp(Size(7, 6))
     codes = lbp_codes(pool, WindowIntegrals.of(windows))
     for feature in range(0, len(pool), 5):
         seen = np.zeros(len(windows), np.int64)

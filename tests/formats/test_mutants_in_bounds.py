@@ -33,7 +33,7 @@ def main(n_mutants):
     from model_files import mutants
 
     from vjcascade.detection import Scanner, evaluate_windows
-    from vjcascade.detection.flat import FlatModel
+    from vjcascade.detection.compiled import CompiledModel
     from vjcascade.detection.scanner import PADDING
     from vjcascade.errors import ModelError
     from vjcascade.formats.cascade_files import parse_cascade
@@ -49,9 +49,9 @@ def main(n_mutants):
         evaluate_windows(cascade, rng.integers(0, 256, (2, height, width), np.uint8), n_threads=1)
         scanner = Scanner(cascade)
         integrals = scanner.integrals(rng.integers(0, 256, (height + 1, width + 9), np.uint8), 2)
-        inset, model = FlatModel(cascade).place(integrals.layout)
+        norm_rect, model = CompiledModel(cascade).place(integrals.layout)
         last_window = integrals.layout.stride + 4  # of five in the second row
-        for offsets in (inset, model[0]):
+        for offsets in (norm_rect, model[0]):
             assert last_window + int(offsets.max(initial=0)) < len(integrals.planes) - PADDING
     sys.stdout.write(f"{n_run}\n")
 

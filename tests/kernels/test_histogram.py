@@ -16,7 +16,7 @@ from vjcascade.kernels.histogram import (
     least_on_lines,
 )
 from vjcascade.kernels.tiles import GROUP, GROUPS, TILE
-from vjcascade.training.histograms import GINI_ROUNDING
+from vjcascade.learning.histograms import GINI_ROUNDING
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -106,8 +106,8 @@ def test_gini_equals_plain_loops(n_features, n_samples, seed):
     """Here with both parts in every sample, and a factor for each."""
     rng = np.random.default_rng(seed)
     bins, parts = random_bins(rng, n_features, n_samples), rng.integers(0, 2**25, (2, n_samples))
-    losses, masses = np.full((GROUPS, GROUP), np.nan), parts.sum(axis=1).astype(float)
-    least_gini(grouped(histograms_of(bins, parts)), masses, np.array([0.25, 3.0]), losses)
+    losses, weight_sums = np.full((GROUPS, GROUP), np.nan), parts.sum(axis=1).astype(float)
+    least_gini(grouped(histograms_of(bins, parts)), weight_sums, np.array([0.25, 3.0]), losses)
     expected = [naive.least_binned_gini(row, 0.25 * parts[0], 3.0 * parts[1]) for row in bins]
     slack = GINI_ROUNDING * (0.25 * parts[0] + 3.0 * parts[1]).sum()
     np.testing.assert_allclose(losses.ravel()[:n_features], expected, rtol=0, atol=slack)
@@ -127,11 +127,11 @@ def test_both_at_once_are_both_one_after_the_other(rng):
     after = once.copy()
     samples, parts = np.arange(30, dtype=np.uint32), np.where(np.arange(30) < 9, 0, PART).astype(np.uint32)
     changes = rng.integers(0, 999, 30).astype(np.int32)
-    masses = np.array([changes[:9].sum(), changes[9:].sum()], float)
+    weight_sums = np.array([changes[:9].sum(), changes[9:].sum()], float)
     update = Bins.of_rows(bins).words, samples, parts, changes, CLEAR
     results = np.full((2, 2, 2 * GROUPS, GROUP), np.nan)
-    add_changes_and_measure(*update, once, masses, lines, results[0])
+    add_changes_and_measure(*update, once, weight_sums, lines, results[0])
     add_changes(*update, after)
-    least_on_lines(after, masses, lines, results[1])
+    least_on_lines(after, weight_sums, lines, results[1])
     assert np.array_equal(once, after)
     assert np.array_equal(results[0], results[1])

@@ -8,7 +8,7 @@ import pytest
 from numba import njit
 
 from vjcascade.cascade import Cascade, Stage
-from vjcascade.detection.flat import FlatModel, _float32_bars
+from vjcascade.detection.compiled import CompiledModel, _float32_bars
 from vjcascade.detection.scanner import Scanner
 from vjcascade.kernels.lanes import LANES, UNDECIDED, quick_stage
 from vjcascade.kernels.scan import (
@@ -39,12 +39,12 @@ KINDS = {
 def tiles(cascade, rng):
     """Yield the base and scales of some tiles of a noise picture, with integral images, model and window stride."""
     integrals = Scanner(cascade).integrals(builders.smooth_noise(rng, 40, 60))
-    inset, model = FlatModel(cascade).place(integrals.layout)
+    norm_rect, model = CompiledModel(cascade).place(integrals.layout)
     scales = np.ones(TILE + LANES, np.float32)
     for y in range(0, 20, 3):
         base = np.uint64(y * integrals.layout.stride)
-        if len(inset):
-            tile_scales(integrals.planes, integrals.squared, base, inset, 80.0, scales)
+        if len(norm_rect):
+            tile_scales(integrals.planes, integrals.squared, base, norm_rect, 80.0, scales)
         yield integrals.planes, base, scales, model
 
 
@@ -137,14 +137,14 @@ def test_scales_of_tiles_equal_those_of_single_windows(rng):
     level[:, 200:260] = 255
     everything = builders.accept_all(Size(12, 10))
     integrals = Scanner(everything).integrals(level)
-    inset, _ = FlatModel(everything).place(integrals.layout)
+    norm_rect, _ = CompiledModel(everything).place(integrals.layout)
     scales, n_flat = np.empty(TILE + LANES, np.float32), 0
     for y in range(20):
         for first in range(0, 288 - TILE, TILE):
             base = np.uint64(y * integrals.layout.stride + first)
-            bits = tile_scales(integrals.planes, integrals.squared, base, inset, 80.0, scales)
+            bits = tile_scales(integrals.planes, integrals.squared, base, norm_rect, 80.0, scales)
             for x in range(TILE):
-                one = window_scale(integrals.planes, integrals.squared, base + np.uint64(x), inset, 80.0)
+                one = window_scale(integrals.planes, integrals.squared, base + np.uint64(x), norm_rect, 80.0)
                 assert scales[x] == one
                 assert bool(bits >> x & 1) == (one > 0)
                 n_flat += one == 0

@@ -10,7 +10,7 @@ from vjcascade.kernels import histogram, subset
 from vjcascade.kernels.haar import N_BINS
 from vjcascade.kernels.histogram import PART
 from vjcascade.kernels.tiles import GROUP, GROUPS
-from vjcascade.training.histograms import GINI_ROUNDING
+from vjcascade.learning.histograms import GINI_ROUNDING
 
 
 def some_codes(rng, n_features, n_samples):
@@ -60,10 +60,10 @@ def test_values_from_histograms_equal_brute_force(rng, n_lines):
     by_feature = (GROUPS, 2, N_BINS, GROUP)
     both = (np.sort(some.reshape(by_feature), axis=2) for some in (arranged, histograms))
     assert np.array_equal(*both)
-    masses = np.array([positive.sum(), negative.sum()])
-    histogram.least_gini(arranged, masses, np.array([0.5, 2.0]), losses)
+    weight_sums = np.array([positive.sum(), negative.sum()])
+    histogram.least_gini(arranged, weight_sums, np.array([0.5, 2.0]), losses)
     expected = [naive_subsets.least_subset_gini(one, 0.5 * positive, 2.0 * negative) for one in codes]
-    slack = GINI_ROUNDING * masses @ [0.5, 2.0]
+    slack = GINI_ROUNDING * weight_sums @ [0.5, 2.0]
     np.testing.assert_allclose(losses.ravel()[: len(codes)], expected, rtol=0, atol=slack)
 
 

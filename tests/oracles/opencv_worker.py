@@ -1,6 +1,6 @@
 """Run one function in the OpenCV 4.14 environment: `opencv_worker.py FUNCTION REQUEST.npz ANSWER.npz`.
 
-Every function takes the arrays of the request by name and returns a dict of arrays. Needs numpy and cv2 only.
+Every function takes the arrays of the request by name and returns a dict of arrays. Need numpy and cv2 only.
 """
 
 import sys

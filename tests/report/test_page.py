@@ -16,7 +16,7 @@ from pages import HOSTILE, checked
 from vjcascade.errors import ModelError, ModelNotFoundError, SettingsError
 from vjcascade.report import page as module
 from vjcascade.report.page import build_report, page_values
-from vjcascade.report.run import Run, open_run
+from vjcascade.report.training_run import Run, open_run
 from vjcascade.training.events import Rates, RoundDone, RunBegun, StageBegun, StageDone
 from vjcascade.training.history import History, HistoryWriter, StageHistory
 from vjcascade.training.settings import TrainingSettings

@@ -16,7 +16,7 @@ from easy_pictures import easy_positive, save, soft_noise
 
 from vjcascade import Cascade
 from vjcascade.boosters import Costs, DiscreteBooster, booster_names, make_booster, registry
-from vjcascade.boosters.pool import boost_pool
+from vjcascade.learning.pool import boost_pool
 
 PROJECT = Path(__file__).parents[2]
 SAMPLE = PROJECT / "samples" / "booster_plugin"

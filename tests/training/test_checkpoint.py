@@ -15,8 +15,8 @@ import pytest
 from vjcascade.cascade import Cascade
 from vjcascade.errors import SettingsError
 from vjcascade.features import HaarMode
-from vjcascade.training.carried import Carried
 from vjcascade.training.checkpoint import MODEL_NAME, Checkpoint
+from vjcascade.training.mining.retained_negatives import RetainedNegatives
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.types import FeatureType, Size
 
@@ -174,31 +174,33 @@ def test_a_run_on_other_pictures_is_refused(tmp_path):
 
 
 @pytest.fixture
-def carried(rng):
-    return Carried(rng.integers(0, 256, (5, 24, 24), np.uint8), rng.integers(0, 256, (3, 24, 24), np.uint8))
+def retained(rng):
+    return RetainedNegatives(
+        rng.integers(0, 256, (5, 24, 24), np.uint8), rng.integers(0, 256, (3, 24, 24), np.uint8)
+    )
 
 
 def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_false_alarms_are_kept_with_their_model(folder, carried):
+def test_false_alarms_are_kept_with_their_model(folder, retained):
     checkpoint = begin(folder, resume=True)
     for stage in (3, 4):
-        checkpoint.save(builders.accept_all(WINDOW, stage), doubles.stage_record(stage), carried)
+        checkpoint.save(builders.accept_all(WINDOW, stage), doubles.stage_record(stage), retained)
         assert names(folder) == [MODEL_NAME, f"negatives-{stage}.npz"]
-        assert begin(folder, resume=True).carried.digest == carried.digest
-    checkpoint.save(builders.accept_all(WINDOW, 5), doubles.stage_record(5), Carried.none(WINDOW))
+        assert begin(folder, resume=True).retained.digest == retained.digest
+    checkpoint.save(builders.accept_all(WINDOW, 5), doubles.stage_record(5), RetainedNegatives.none(WINDOW))
     assert names(folder) == [MODEL_NAME]
-    assert begin(folder, resume=True).carried.is_empty
+    assert begin(folder, resume=True).retained.is_empty
 
 
-def test_a_model_without_its_false_alarms_cannot_be_resumed(folder, carried):
-    begin(folder, resume=True).save(builders.accept_all(WINDOW, 3), doubles.stage_record(3), carried)
+def test_a_model_without_its_false_alarms_cannot_be_resumed(folder, retained):
+    begin(folder, resume=True).save(builders.accept_all(WINDOW, 3), doubles.stage_record(3), retained)
     (folder / "negatives-3.npz").unlink()
     with pytest.raises(SettingsError, match=r"negatives-3\.npz is needed to resume, and cannot be read"):
         begin(folder, resume=True)
-    Carried(carried.training, carried.held_out[:1]).save(folder / "negatives-3.npz")
+    RetainedNegatives(retained.training, retained.held_out[:1]).save(folder / "negatives-3.npz")
     with pytest.raises(SettingsError, match="is not the file of this model"):
         begin(folder, resume=True)
 
@@ -208,10 +210,10 @@ class Death(BaseException):
 
 
 @pytest.mark.parametrize("moment", range(4))
-def test_at_every_moment_there_is_a_model_with_its_false_alarms(folder, carried, monkeypatch, moment):
+def test_at_every_moment_there_is_a_model_with_its_false_alarms(folder, retained, monkeypatch, moment):
     """Nothing is replaced in an order that a kill between two steps would show."""
     checkpoint = begin(folder, resume=True)
-    checkpoint.save(builders.accept_all(WINDOW, 3), doubles.stage_record(3), carried)
+    checkpoint.save(builders.accept_all(WINDOW, 3), doubles.stage_record(3), retained)
     steps = []
 
     def dying(step):
@@ -225,19 +227,19 @@ def test_at_every_moment_there_is_a_model_with_its_false_alarms(folder, carried,
 
     monkeypatch.setattr(Path, "replace", dying(Path.replace))
     monkeypatch.setattr(Path, "unlink", dying(Path.unlink))
-    other = Carried(carried.training[1:], carried.held_out)
+    other = RetainedNegatives(retained.training[1:], retained.held_out)
     with suppress(Death):
         checkpoint.save(builders.accept_all(WINDOW, 4), doubles.stage_record(4), other)
     monkeypatch.undo()
     again = begin(folder, resume=True)
     assert again.cascade.n_stages == (3 if moment < 2 else 4)
-    assert again.carried.digest == (carried if moment < 2 else other).digest
+    assert again.retained.digest == (retained if moment < 2 else other).digest
 
 
 @pytest.mark.parametrize("n_written", [0, 1])
-def test_a_full_disk_is_told_and_loses_one_stage(folder, carried, monkeypatch, n_written):
+def test_a_full_disk_is_told_and_loses_one_stage(folder, retained, monkeypatch, n_written):
     checkpoint = begin(folder, resume=True)
-    checkpoint.save(builders.accept_all(WINDOW, 3), doubles.stage_record(3), carried)
+    checkpoint.save(builders.accept_all(WINDOW, 3), doubles.stage_record(3), retained)
     before, synchronised, synchronise = (folder / MODEL_NAME).read_bytes(), [], os.fsync
 
     def full(file):
@@ -249,7 +251,7 @@ def test_a_full_disk_is_told_and_loses_one_stage(folder, carried, monkeypatch, n
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match=r"No space left on device; .* 4 stages is not saved") as caught:
-        checkpoint.save(builders.accept_all(WINDOW, 4), doubles.stage_record(4), carried)
+        checkpoint.save(builders.accept_all(WINDOW, 4), doubles.stage_record(4), retained)
     assert caught.value.errno == errno.ENOSPC
     assert caught.value.filename == str(folder / ("negatives-4.npz", MODEL_NAME)[n_written])
     assert "that of 3 stages is, make room and resume" in str(caught.value)
@@ -257,7 +259,7 @@ def test_a_full_disk_is_told_and_loses_one_stage(folder, carried, monkeypatch, n
     assert not list(folder.glob(".*"))
     monkeypatch.undo()
     again = begin(folder, resume=True)
-    assert (again.cascade.n_stages, again.carried.digest) == (3, carried.digest)
+    assert (again.cascade.n_stages, again.retained.digest) == (3, retained.digest)
 
 
 def test_a_run_on_other_sources_is_refused(tmp_path):

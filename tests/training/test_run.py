@@ -1,4 +1,4 @@
-"""`train_from_sources`: what it refuses, and what a run survives."""
+"""`train`: what it refuses, and what a run survives."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from easy_pictures import easy_positive, save, soft_noise
 
-from vjcascade import TrainingSettings, train_from_sources
+from vjcascade import TrainingSettings, train
 from vjcascade.errors import ModelError, SettingsError, SourceError
-from vjcascade.training import histograms, room, run, trainer
+from vjcascade.learning import histograms
+from vjcascade.training import memory_plan as room, run, trainer
 from vjcascade.training.events import StageDone
 from vjcascade.types import Size
 
@@ -29,28 +30,24 @@ from vjcascade.types import Size
 )
 def test_what_cannot_be_used_is_refused_before_a_picture_is_read(tmp_path, options, sentence):
     with pytest.raises(SettingsError, match=sentence):
-        train_from_sources(tmp_path / "no pos", tmp_path / "no neg", tmp_path / "out", **options)
+        train(tmp_path / "no pos", tmp_path / "no neg", tmp_path / "out", **options)
 
 
 def test_a_pair_is_a_window(tmp_path, rng):
     save(tmp_path / "pos", [easy_positive(rng) for _ in range(12)])
     save(tmp_path / "neg", [soft_noise(rng, 60) for _ in range(2)])
     settings = TrainingSettings(n_negatives=np.int64(20), max_stages=1, max_weak=2)
-    cascade = train_from_sources(
-        tmp_path / "pos", tmp_path / "neg", tmp_path / "out", settings, window=(12, 12)
-    )
+    cascade = train(tmp_path / "pos", tmp_path / "neg", tmp_path / "out", settings, window=(12, 12))
     assert cascade.window == Size(12, 12)
 
     (tmp_path / "out" / "cascade.xml").write_bytes(b"<opencv_storage>")
     with pytest.raises(ModelError):
-        train_from_sources(
-            tmp_path / "pos", tmp_path / "neg", tmp_path / "out", settings, window=(12, 12), resume=True
-        )
+        train(tmp_path / "pos", tmp_path / "neg", tmp_path / "out", settings, window=(12, 12), resume=True)
 
 
 def test_one_folder_cannot_be_both(tmp_path):
     with pytest.raises(SourceError, match="for positives and negatives"):
-        train_from_sources(tmp_path, tmp_path / ".." / tmp_path.name, tmp_path / "out")
+        train(tmp_path, tmp_path / ".." / tmp_path.name, tmp_path / "out")
 
 
 BRIEF = TrainingSettings(n_negatives=40, max_stages=3, max_weak=2, hit_rate=0.97, baseline=False)
@@ -67,7 +64,7 @@ def pictures(tmp_path, rng):
 
 def brief(pictures, output, **options):
     sources = pictures / "pos", pictures / "neg", pictures / output
-    train_from_sources(*sources, BRIEF, window=(8, 8), n_threads=1, **options)
+    train(*sources, BRIEF, window=(8, 8), n_threads=1, **options)
     return (pictures / output / "cascade.xml").read_bytes()
 
 

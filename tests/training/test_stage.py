@@ -11,16 +11,16 @@ from hypothesis import example, given, settings, strategies as st
 from vjcascade.boosters import booster_names
 from vjcascade.cascade import THRESHOLD_EPSILON, Cascade
 from vjcascade.detection import evaluate_windows
-from vjcascade.features import HaarMode, enumerate_features
+from vjcascade.features import HaarMode, enumerate_haar
 from vjcascade.features.integrals import WindowIntegrals
+from vjcascade.learning.samples import samples_of
 from vjcascade.training.events import Progress, RoundDone, Work
-from vjcascade.training.samples import samples_of
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.stage import NATURAL_THRESHOLD, StageWindows, _file_threshold, _Panel, train_stage
 from vjcascade.types import Size
 
 WINDOW = doubles.WINDOW
-POOL = enumerate_features(WINDOW, HaarMode.ALL)
+POOL = enumerate_haar(WINDOW, HaarMode.ALL)
 SETTINGS = TrainingSettings(hit_rate=0.9, false_alarm_rate=0.25, max_weak=12)
 NONE = np.empty((0, WINDOW.height, WINDOW.width), np.uint8)
 
@@ -268,7 +268,7 @@ def test_the_window_size_is_free(rng):
     window = Size(7, 4)
     windows = rng.integers(0, 256, (60, 4, 7), np.uint8)
     empty = windows[:0]
-    result = train(StageWindows(windows[:25], windows[25:], empty, empty), pool=enumerate_features(window))
+    result = train(StageWindows(windows[:25], windows[25:], empty, empty), pool=enumerate_haar(window))
     cascade = Cascade(window).with_stage(result.stage)
     assert np.mean(evaluate_windows(cascade, windows[:25])[0] == 1) == result.tuned.hit_rate
 

@@ -18,13 +18,14 @@ import pytest
 from vjcascade.cascade import Cascade
 from vjcascade.detection import evaluate_windows
 from vjcascade.errors import SettingsError
-from vjcascade.training import negatives, trainer
+from vjcascade.messages import pluralize
+from vjcascade.training import trainer
 from vjcascade.training.checkpoint import MODEL_NAME, Checkpoint
-from vjcascade.training.data import TrainingData
+from vjcascade.training.data.training_data import TrainingData
 from vjcascade.training.events import Ended, Note, Progress, RunBegun, StageDone, Work
+from vjcascade.training.mining import negatives
 from vjcascade.training.settings import TrainingSettings
-from vjcascade.training.trainer import train
-from vjcascade.words import counted
+from vjcascade.training.trainer import train_stages
 
 TESTS = Path(__file__).parents[1]
 SETTINGS = doubles.SETTINGS
@@ -46,7 +47,7 @@ def run(tmp_path, positives, photos, settings, **options):
     """Train on given data; return the cascade, its records and the notes."""
     notes = []
     checkpoint = Checkpoint.open(tmp_path, positives.window, settings, {})
-    cascade = train(
+    cascade = train_stages(
         positives,
         photos,
         settings,
@@ -199,7 +200,7 @@ def test_negatives_run_out(tmp_path, rng):
     settings = TrainingSettings(n_negatives=60)
     cascade, records, notes = run(tmp_path, positives, doubles.backgrounds_of(photos), settings)
     assert 0 < cascade.n_stages == len(records) < 10
-    assert f"training ended early with {counted(cascade.n_stages, 'stage')}: " in notes[-1]
+    assert f"training ended early with {pluralize(cascade.n_stages, 'stage')}: " in notes[-1]
     assert "windows were looked at, all there are" in notes[-1]
     assert records[0].n_weak == 1
     assert any("one weak classifier separates everything" in note for note in notes)

@@ -1,14 +1,15 @@
 """Cost-sensitive boosters behind one protocol."""
 
+from typing import Any
+
 from vjcascade.boosters.advice import Recommendation, recommend
 from vjcascade.boosters.base import Booster, DiscreteBooster, Vote
+from vjcascade.boosters.bounds import LossBounds
 from vjcascade.boosters.confidence import ConfidenceBooster
 from vjcascade.boosters.costs import CostMatrix, Costs, Scenario, parse_costs
 from vjcascade.boosters.decision import DecisionRule, decision_threshold
 from vjcascade.boosters.example_costs import read_example_costs, split_example_costs
-from vjcascade.boosters.pool import PoolRun, boost_pool
 from vjcascade.boosters.registry import booster_names, make_booster, register
-from vjcascade.boosters.sieve import Sieve
 from vjcascade.boosters.state import BoostingState, Round
 
 __all__ = [
@@ -19,13 +20,11 @@ __all__ = [
     "Costs",
     "DecisionRule",
     "DiscreteBooster",
-    "PoolRun",
+    "LossBounds",
     "Recommendation",
     "Round",
     "Scenario",
-    "Sieve",
     "Vote",
-    "boost_pool",
     "booster_names",
     "decision_threshold",
     "make_booster",
@@ -35,3 +34,11 @@ __all__ = [
     "register",
     "split_example_costs",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("PoolRun", "boost_pool"):  # where they were before 0.2
+        import vjcascade.learning
+
+        return getattr(vjcascade.learning, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -49,6 +49,6 @@ class AdaBoost(DiscreteBooster):
         """Return log D_1 - y f."""
         return self.log_prior(state) - state.labels * state.score
 
-    def alpha(self, error_p: float, error_n: float, now: Round) -> float:  # noqa: ARG002
+    def alpha(self, error_p: float, error_n: float, round_: Round) -> float:  # noqa: ARG002
         """Return half the log odds of a right output."""
         return half_log_odds(error_p + error_n)

@@ -36,11 +36,13 @@ class AdaC(DiscreteBooster):
         """Return c: weak classifiers are measured with c D."""
         return self.item_costs.positive, self.item_costs.negative
 
-    def _alpha_inside(self, error: float, now: Round) -> float:
+    def _alpha_inside(self, error: float, round_: Round) -> float:
         """Return alpha of AdaC1 and AdaC3; 1 - W, or W1 - W2, is summed up: a difference would be rounded."""
         costs, wrong = self.item_costs, clipped(error)
-        right = now.positive_mass + now.negative_mass - wrong
-        spare = (1 / costs.positive - 1) * now.positive_mass + (1 / costs.negative - 1) * now.negative_mass
+        right = round_.positive_weight + round_.negative_weight - wrong
+        spare = (1 / costs.positive - 1) * round_.positive_weight + (
+            1 / costs.negative - 1
+        ) * round_.negative_weight
         return 0.5 * float(np.log((spare + 2 * right) / (spare + 2 * wrong)))
 
 
@@ -76,8 +78,8 @@ class AdaC1(AdaC):
     >>> import numpy as np
     >>> from vjcascade.boosters import BoostingState, Costs
     >>> booster = AdaC1(Costs(2, 1))
-    >>> now = booster.begin_round(BoostingState.start(np.array([1, -1], np.int8)))
-    >>> now.weights.tolist(), round(booster.alpha(0.0, 0.25, now), 4)
+    >>> round_ = booster.begin_round(BoostingState.start(np.array([1, -1], np.int8)))
+    >>> round_.weights.tolist(), round(booster.alpha(0.0, 0.25, round_), 4)
     ([0.5, 0.25], 0.2554)
     """
 
@@ -87,9 +89,9 @@ class AdaC1(AdaC):
         """Return log D_1 - c y f."""
         return self.log_prior(state) - self.item_costs.of(state.labels) * state.labels * state.score
 
-    def alpha(self, error_p: float, error_n: float, now: Round) -> float:
+    def alpha(self, error_p: float, error_n: float, round_: Round) -> float:
         """Return 1/2 log((1 + W - 2 eps)/(1 - W + 2 eps))."""
-        return self._alpha_inside(error_p + error_n, now)
+        return self._alpha_inside(error_p + error_n, round_)
 
 
 class AdaC2(AdaC):
@@ -123,8 +125,8 @@ class AdaC2(AdaC):
     >>> import numpy as np
     >>> from vjcascade.boosters import BoostingState, Costs
     >>> booster = AdaC2(Costs(2, 1))
-    >>> now = booster.begin_round(BoostingState.start(np.array([1, -1], np.int8)))
-    >>> round(booster.alpha(0.0, 0.25, now), 4)
+    >>> round_ = booster.begin_round(BoostingState.start(np.array([1, -1], np.int8)))
+    >>> round(booster.alpha(0.0, 0.25, round_), 4)
     0.3466
     """
 
@@ -135,9 +137,9 @@ class AdaC2(AdaC):
         compounded: Floats = state.n_rounds * np.log(self.item_costs.of(state.labels))
         return self.log_prior(state) + compounded - state.labels * state.score
 
-    def alpha(self, error_p: float, error_n: float, now: Round) -> float:
+    def alpha(self, error_p: float, error_n: float, round_: Round) -> float:
         """Return 1/2 log((W - eps)/eps)."""
-        return half_log_odds((error_p + error_n) / (now.positive_mass + now.negative_mass))
+        return half_log_odds((error_p + error_n) / (round_.positive_weight + round_.negative_weight))
 
 
 class AdaC3(AdaC):
@@ -171,8 +173,8 @@ class AdaC3(AdaC):
     >>> import numpy as np
     >>> from vjcascade.boosters import BoostingState, Costs
     >>> booster = AdaC3(Costs(2, 1))
-    >>> now = booster.begin_round(BoostingState.start(np.array([1, -1], np.int8)))
-    >>> now.weights.tolist(), round(booster.alpha(0.0, 0.125, now), 4)
+    >>> round_ = booster.begin_round(BoostingState.start(np.array([1, -1], np.int8)))
+    >>> round_.weights.tolist(), round(booster.alpha(0.0, 0.125, round_), 4)
     ([0.5, 0.125], 0.5493)
     """
 
@@ -188,6 +190,6 @@ class AdaC3(AdaC):
         compounded: Floats = state.n_rounds * np.log(costs)
         return self.log_prior(state) + compounded - costs * state.labels * state.score
 
-    def alpha(self, error_p: float, error_n: float, now: Round) -> float:
+    def alpha(self, error_p: float, error_n: float, round_: Round) -> float:
         """Return 1/2 log((W1 + W2 - 2 eps)/(W1 - W2 + 2 eps))."""
-        return self._alpha_inside(error_p + error_n, now)
+        return self._alpha_inside(error_p + error_n, round_)

@@ -44,8 +44,8 @@ class AdaCost(DiscreteBooster):
     >>> import numpy as np
     >>> from vjcascade.boosters import BoostingState, Costs
     >>> booster = AdaCost(Costs())
-    >>> now = booster.begin_round(BoostingState.start(np.array([1, -1], np.int8)))
-    >>> booster.alpha(0.25, 0.0, now), round(booster.alpha(0.0, 0.0, now), 4)
+    >>> round_ = booster.begin_round(BoostingState.start(np.array([1, -1], np.int8)))
+    >>> booster.alpha(0.25, 0.0, round_), round(booster.alpha(0.0, 0.0, round_), 4)
     (0.0, 0.2554)
     """
 
@@ -57,10 +57,10 @@ class AdaCost(DiscreteBooster):
         exponent = (adjustment * state.total_alpha - state.labels * state.score) / 2
         return self.log_prior(state) + np.log(adjustment) + exponent
 
-    def alpha(self, error_p: float, error_n: float, now: Round) -> float:
+    def alpha(self, error_p: float, error_n: float, round_: Round) -> float:
         """Return 1/2 log((1 + r)/(1 - r)) = artanh r."""
         gamma = self.costs.gamma
-        expected = gamma * now.positive_mass + (1 - gamma) * now.negative_mass
+        expected = gamma * round_.positive_weight + (1 - gamma) * round_.negative_weight
         return float(np.arctanh((1 - 2 * (error_p + error_n) - expected) / 2))
 
     def _adjustments(self, state: BoostingState) -> Floats:

@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from vjcascade.boosters.bounds import LossBounds
 from vjcascade.boosters.costs import Costs
 from vjcascade.boosters.hull import near_lower_hull
-from vjcascade.boosters.sieve import Sieve
 from vjcascade.boosters.state import BoostingState, Floats, Round
 from vjcascade.errors import SettingsError
 
@@ -100,14 +100,14 @@ class Booster(ABC):
         weights = normalised(self.log_weights(state))
         return Round.of_weights(weights, state).scaled(*self.selection_costs())
 
-    def loss(self, errors_p: Floats, errors_n: Floats, now: Round) -> Floats:  # noqa: ARG002  others need the round
+    def loss(self, errors_p: Floats, errors_n: Floats, round_: Round) -> Floats:  # noqa: ARG002  others need the round
         """Judge weak classifiers by their class-wise errors; the least loss is chosen.
 
         Parameters
         ----------
         errors_p, errors_n : ndarray of shape (n_candidates,), dtype float64
             Class-wise errors of each.
-        now : Round
+        round_ : Round
             The round they were measured in.
 
         Returns
@@ -117,7 +117,7 @@ class Booster(ABC):
         """
         return errors_p + errors_n
 
-    def choose(self, errors_p: Floats, errors_n: Floats, now: Round) -> int:
+    def choose(self, errors_p: Floats, errors_n: Floats, round_: Round) -> int:
         """Pick the weak classifier of least loss; of equally good ones, the lowest index.
 
         A concave loss is least at a vertex of the lower left convex hull of the points (errors_p, errors_n), so
@@ -127,7 +127,7 @@ class Booster(ABC):
         ----------
         errors_p, errors_n : ndarray of shape (n_candidates,), dtype float64
             Class-wise errors of each.
-        now : Round
+        round_ : Round
             The round they were measured in.
 
         Returns
@@ -136,18 +136,18 @@ class Booster(ABC):
             Its index.
         """
         if self.loss_is_linear:
-            return first_of_least(self.loss(errors_p, errors_n, now))
+            return first_of_least(self.loss(errors_p, errors_n, round_))
         among = near_lower_hull(errors_p, errors_n)
-        return int(among[first_of_least(self.loss(errors_p[among], errors_n[among], now))])
+        return int(among[first_of_least(self.loss(errors_p[among], errors_n[among], round_))])
 
-    def slope(self, error_p: float, error_n: float, now: Round) -> tuple[float, float]:
+    def slope(self, error_p: float, error_n: float, round_: Round) -> tuple[float, float]:
         """Return how fast the loss grows with each of the two errors.
 
         Parameters
         ----------
         error_p, error_n : float
             Where.
-        now : Round
+        round_ : Round
             The round they were measured in.
 
         Returns
@@ -157,43 +157,43 @@ class Booster(ABC):
         """
         if self.loss_is_linear:
             return 1.0, 1.0
-        steps = SLOPE_STEP * np.maximum([now.positive_mass, now.negative_mass], LEAST_MASS)
+        steps = SLOPE_STEP * np.maximum([round_.positive_weight, round_.negative_weight], LEAST_MASS)
         points_p, points_n = (
             error_p + np.array([0.0, steps[0], 0.0]),
             error_n + np.array([0.0, 0.0, steps[1]]),
         )
-        losses = self.loss(points_p, points_n, now)
+        losses = self.loss(points_p, points_n, round_)
         slopes = np.maximum((losses[1:] - losses[0]) / steps, 0.0)
         return (float(slopes[0]), float(slopes[1])) if (slopes > 0).all() else (1.0, 1.0)
 
-    def sieve(self, error_p: float, error_n: float, now: Round) -> Sieve:
+    def loss_bounds(self, error_p: float, error_n: float, round_: Round) -> LossBounds:
         """Return what a search computes for every feature to find the few that may win.
 
         Parameters
         ----------
         error_p, error_n : float
             Of a good weak classifier: a guess at the winner.
-        now : Round
+        round_ : Round
             The round they were measured in.
 
         Returns
         -------
-        Sieve
+        LossBounds
             Here the tangent of the loss at the guess.
         """
-        return Sieve(np.array([self.slope(error_p, error_n, now)]))
+        return LossBounds(np.array([self.slope(error_p, error_n, round_)]))
 
     @abstractmethod
-    def weigh(self, masses_p: Floats, masses_n: Floats, sides: NDArray[np.int8], now: Round) -> Vote:
+    def weigh(self, sums_p: Floats, sums_n: Floats, sides: NDArray[np.int8], round_: Round) -> Vote:
         """Say what the chosen weak classifier votes.
 
         Parameters
         ----------
-        masses_p, masses_n : ndarray of shape (n_leaves,), dtype float64
+        sums_p, sums_n : ndarray of shape (n_leaves,), dtype float64
             Weight of the positives and of the negatives in each leaf.
         sides : ndarray of shape (n_leaves,), dtype int8
             -1 or +1: what each leaf says.
-        now : Round
+        round_ : Round
             The round they were measured in.
 
         Returns
@@ -207,14 +207,14 @@ class DiscreteBooster(Booster):
     """A booster whose weak classifiers say -1 or +1 and get one weight, alpha."""
 
     @abstractmethod
-    def alpha(self, error_p: float, error_n: float, now: Round) -> float:
+    def alpha(self, error_p: float, error_n: float, round_: Round) -> float:
         """Weigh the chosen weak classifier.
 
         Parameters
         ----------
         error_p, error_n : float
             Its class-wise errors.
-        now : Round
+        round_ : Round
             The round they were measured in.
 
         Returns
@@ -227,9 +227,9 @@ class DiscreteBooster(Booster):
         """Return the votes (where h = -1, where h = +1) of a weak classifier in the ensemble."""
         return -alpha, alpha
 
-    def weigh(self, masses_p: Floats, masses_n: Floats, sides: NDArray[np.int8], now: Round) -> Vote:
+    def weigh(self, sums_p: Floats, sums_n: Floats, sides: NDArray[np.int8], round_: Round) -> Vote:
         """Weigh the weak classifier by its class-wise errors."""
-        alpha = self.alpha(float(masses_p[sides < 0].sum()), float(masses_n[sides > 0].sum()), now)
+        alpha = self.alpha(float(sums_p[sides < 0].sum()), float(sums_n[sides > 0].sum()), round_)
         low, high = self.leaves(alpha)
         return Vote(sides.astype(np.float64), alpha, np.where(sides > 0, high, low), alpha > MIN_ALPHA)
 

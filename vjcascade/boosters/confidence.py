@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.boosters.base import ERROR_FLOOR, LEAST_MASS, MIN_ALPHA, Booster, Vote
-from vjcascade.boosters.sieve import Sieve
+from vjcascade.boosters.bounds import LossBounds
 from vjcascade.boosters.state import Floats, Round
 
 MIN_SHARE = 1e-5
@@ -27,42 +27,44 @@ class ConfidenceBooster(Booster):
     """Whether `impurity` is `gini`."""
 
     @abstractmethod
-    def impurity(self, masses_p: Floats, masses_n: Floats) -> Floats:
+    def impurity(self, sums_p: Floats, sums_n: Floats) -> Floats:
         """Return the loss that is left in leaves with such weights of positives and negatives.
 
         It must be concave, and double where both double.
         """
 
     @abstractmethod
-    def leaf_values(self, masses_p: Floats, masses_n: Floats) -> Floats:
+    def leaf_values(self, sums_p: Floats, sums_n: Floats) -> Floats:
         """Return what leaves with such weights of positives and negatives answer; 0 if they are empty."""
 
-    def loss(self, errors_p: Floats, errors_n: Floats, now: Round) -> Floats:
+    def loss(self, errors_p: Floats, errors_n: Floats, round_: Round) -> Floats:
         """Return the impurity of the side that says -1 plus that of the side that says +1."""
-        wrong_p, right_p = _wrong_and_right(errors_p, now.positive_mass)
-        wrong_n, right_n = _wrong_and_right(errors_n, now.negative_mass)
+        wrong_p, right_p = _wrong_and_right(errors_p, round_.positive_weight)
+        wrong_n, right_n = _wrong_and_right(errors_n, round_.negative_weight)
         return self.impurity(wrong_p, right_n) + self.impurity(right_p, wrong_n)
 
-    def sieve(self, error_p: float, error_n: float, now: Round) -> Sieve:  # noqa: ARG002
+    def loss_bounds(self, error_p: float, error_n: float, round_: Round) -> LossBounds:  # noqa: ARG002
         """Return the Gini impurity as a guide: of the weights as they are, or of classes of equal weight.
 
         The first is the loss itself where `impurity` is `gini`.
         """
         if self.splits_by_gini:
-            return Sieve(np.ones((1, 2)), by_impurity=True, is_loss=True)
-        return Sieve(1 / np.maximum([[now.positive_mass, now.negative_mass]], LEAST_MASS), by_impurity=True)
+            return LossBounds(np.ones((1, 2)), by_impurity=True, is_loss=True)
+        return LossBounds(
+            1 / np.maximum([[round_.positive_weight, round_.negative_weight]], LEAST_MASS), by_impurity=True
+        )
 
-    def choose(self, errors_p: Floats, errors_n: Floats, now: Round) -> int:
+    def choose(self, errors_p: Floats, errors_n: Floats, round_: Round) -> int:
         """Pick the weak classifier of least loss, whichever side of it is called positive."""
-        mass_p, mass_n = now.positive_mass, now.negative_mass
+        mass_p, mass_n = round_.positive_weight, round_.negative_weight
         turn = errors_p * mass_n + errors_n * mass_p > mass_p * mass_n
         wrong_p, right_p = _wrong_and_right(errors_p, mass_p)
         wrong_n, right_n = _wrong_and_right(errors_n, mass_n)
-        return super().choose(np.where(turn, right_p, wrong_p), np.where(turn, right_n, wrong_n), now)
+        return super().choose(np.where(turn, right_p, wrong_p), np.where(turn, right_n, wrong_n), round_)
 
-    def weigh(self, masses_p: Floats, masses_n: Floats, sides: NDArray[np.int8], now: Round) -> Vote:  # noqa: ARG002
+    def weigh(self, sums_p: Floats, sums_n: Floats, sides: NDArray[np.int8], round_: Round) -> Vote:  # noqa: ARG002
         """Give each leaf its value; alpha is 1."""
-        values = self.leaf_values(masses_p, masses_n)
+        values = self.leaf_values(sums_p, sums_n)
         return Vote(values, 1.0, values, bool(np.abs(values).max() > MIN_ALPHA))
 
 
@@ -72,7 +74,7 @@ def _wrong_and_right(errors: Floats, mass: float) -> tuple[Floats, Floats]:
     return wrong, right
 
 
-def gini(masses_p: Floats, masses_n: Floats) -> Floats:
+def gini(sums_p: Floats, sums_n: Floats) -> Floats:
     """Return 2 P N / (P + N), the Gini impurity times the weight; half the squared error of a mean of +-1.
 
     Examples
@@ -80,12 +82,12 @@ def gini(masses_p: Floats, masses_n: Floats) -> Floats:
     >>> gini(np.array([0.5, 0.0]), np.array([0.5, 0.0])).tolist()
     [0.5, 0.0]
     """
-    total = masses_p + masses_n
-    impurities: Floats = 2 * masses_p * masses_n / np.where(total > 0, total, 1.0)
+    total = sums_p + sums_n
+    impurities: Floats = 2 * sums_p * sums_n / np.where(total > 0, total, 1.0)
     return impurities
 
 
-def mean_label(masses_p: Floats, masses_n: Floats) -> Floats:
+def mean_label(sums_p: Floats, sums_n: Floats) -> Floats:
     """Return (P - N)/(P + N), the weighted mean of the labels; 0 in empty leaves.
 
     Examples
@@ -93,12 +95,12 @@ def mean_label(masses_p: Floats, masses_n: Floats) -> Floats:
     >>> mean_label(np.array([0.75, 0.0]), np.array([0.25, 0.0])).tolist()
     [0.5, 0.0]
     """
-    total = masses_p + masses_n
-    means: Floats = (masses_p - masses_n) / np.where(total > 0, total, 1.0)
+    total = sums_p + sums_n
+    means: Floats = (sums_p - sums_n) / np.where(total > 0, total, 1.0)
     return means
 
 
-def log_odds(masses_p: Floats, masses_n: Floats) -> Floats:
+def log_odds(sums_p: Floats, sums_n: Floats) -> Floats:
     """Return log(P / N), each share of a leaf clipped by `MIN_SHARE`; 0 in empty leaves.
 
     Examples
@@ -106,6 +108,6 @@ def log_odds(masses_p: Floats, masses_n: Floats) -> Floats:
     >>> log_odds(np.array([0.5, 1.0, 0.0]), np.array([0.5, 0.0, 0.0])).round(3).tolist()
     [0.0, 11.513, 0.0]
     """
-    share = np.clip((1 + mean_label(masses_p, masses_n)) / 2, MIN_SHARE, 1 - MIN_SHARE)
+    share = np.clip((1 + mean_label(sums_p, sums_n)) / 2, MIN_SHARE, 1 - MIN_SHARE)
     odds: Floats = np.log(share / (1 - share))
     return odds

@@ -16,10 +16,10 @@ from vjcascade.boosters.base import (
     first_of_least,
     half_log_odds,
 )
+from vjcascade.boosters.bounds import LossBounds, greatest_step_bounds, least_loss_bounds
 from vjcascade.boosters.cost_generalized import balanced
 from vjcascade.boosters.costs import Costs
 from vjcascade.boosters.hull import near_lower_hull
-from vjcascade.boosters.sieve import Sieve, greatest_step_sieve, least_loss_sieve
 from vjcascade.boosters.state import BoostingState, Floats, Round
 
 InitialPrior = Literal["uniform", "balanced"]
@@ -64,36 +64,36 @@ class TwoExponentials(DiscreteBooster):
         """Return log D_1 - C_y y f."""
         return self.log_prior(state) - self.costs.of(state.labels) * state.labels * state.score
 
-    def alpha(self, error_p: float, error_n: float, now: Round) -> float:
+    def alpha(self, error_p: float, error_n: float, round_: Round) -> float:
         """Return the step of least loss."""
-        return float(self._steps(np.array([error_p]), np.array([error_n]), now)[0])
+        return float(self._steps(np.array([error_p]), np.array([error_n]), round_)[0])
 
-    def slope(self, error_p: float, error_n: float, now: Round) -> tuple[float, float]:
+    def slope(self, error_p: float, error_n: float, round_: Round) -> tuple[float, float]:
         """Return sinh(C_P alpha) and sinh(C_N alpha): at this step, the loss grows so with the errors."""
-        alpha = self.alpha(error_p, error_n, now)
+        alpha = self.alpha(error_p, error_n, round_)
         exponents = np.array([self.costs.positive * alpha, self.costs.negative * alpha])
         slopes = np.exp(exponents - exponents.max()) - np.exp(-exponents - exponents.max())
         return (
             (float(slopes[0]), float(slopes[1])) if alpha > 0 else (self.costs.positive, self.costs.negative)
         )
 
-    def _guess(self, error_p: float, error_n: float, now: Round) -> float:
+    def _guess(self, error_p: float, error_n: float, round_: Round) -> float:
         """Return the step at these errors, in the range that lines can be drawn for."""
         greatest = max(self.costs.positive, self.costs.negative)
-        alpha = self.alpha(error_p, error_n, now)
+        alpha = self.alpha(error_p, error_n, round_)
         return min(max(alpha, LEAST_GUESS / greatest), GREATEST_GUESS / greatest)
 
-    def _steps(self, errors_p: Floats, errors_n: Floats, now: Round) -> Floats:
+    def _steps(self, errors_p: Floats, errors_n: Floats, round_: Round) -> Floats:
         wrong = np.stack([errors_p, errors_n])
-        masses = np.array([[now.positive_mass], [now.negative_mass]])
-        return best_steps(wrong, _right(wrong, masses), self.costs)
+        weight_sums = np.array([[round_.positive_weight], [round_.negative_weight]])
+        return best_steps(wrong, _right(wrong, weight_sums), self.costs)
 
-    def _losses(self, errors_p: Floats, errors_n: Floats, alphas: Floats, now: Round) -> Floats:
+    def _losses(self, errors_p: Floats, errors_n: Floats, alphas: Floats, round_: Round) -> Floats:
         """Return the loss of a step, relative to the loss before the round, which is 1."""
         total = np.zeros_like(alphas)
         for cost, errors, mass in (
-            (self.costs.positive, errors_p, now.positive_mass),
-            (self.costs.negative, errors_n, now.negative_mass),
+            (self.costs.positive, errors_p, round_.positive_weight),
+            (self.costs.negative, errors_n, round_.negative_weight),
         ):
             with np.errstate(divide="ignore"):
                 wrong, right = np.log(errors), np.log(_right(errors, mass))
@@ -149,8 +149,8 @@ class CostSensitiveAdaBoost(TwoExponentials):
     >>> import numpy as np
     >>> from vjcascade.boosters import BoostingState, Costs
     >>> booster = CostSensitiveAdaBoost(Costs(2, 1))
-    >>> now = booster.begin_round(BoostingState.start(np.array([1, -1], np.int8)))
-    >>> booster.choose(np.array([0.0, 0.05]), np.array([0.15, 0.0]), now)
+    >>> round_ = booster.begin_round(BoostingState.start(np.array([1, -1], np.int8)))
+    >>> booster.choose(np.array([0.0, 0.05]), np.array([0.15, 0.0]), round_)
     1
     """
 
@@ -167,29 +167,29 @@ class CostSensitiveAdaBoost(TwoExponentials):
         super().__init__(costs, n_rounds, prior=prior)
         self.sign = checked_option("sign", sign, get_args(Sign))
 
-    def loss(self, errors_p: Floats, errors_n: Floats, now: Round) -> Floats:
+    def loss(self, errors_p: Floats, errors_n: Floats, round_: Round) -> Floats:
         """Return the loss after the best step; steps below 0 count as none."""
-        steps = self._steps(errors_p, errors_n, now)
+        steps = self._steps(errors_p, errors_n, round_)
         if self.sign == "positive":
             steps = np.maximum(steps, 0.0)
-        return self._losses(errors_p, errors_n, steps, now)
+        return self._losses(errors_p, errors_n, steps, round_)
 
-    def sieve(self, error_p: float, error_n: float, now: Round) -> Sieve:
+    def loss_bounds(self, error_p: float, error_n: float, round_: Round) -> LossBounds:
         """Return lines that bound the loss."""
-        return least_loss_sieve(self._guess(error_p, error_n, now), self.costs, now)
+        return least_loss_bounds(self._guess(error_p, error_n, round_), self.costs, round_)
 
-    def weigh(self, masses_p: Floats, masses_n: Floats, sides: NDArray[np.int8], now: Round) -> Vote:
+    def weigh(self, sums_p: Floats, sums_n: Floats, sides: NDArray[np.int8], round_: Round) -> Vote:
         """Weigh the weak classifier; with `sign="any"`, a step below 0 helps as well."""
-        vote = super().weigh(masses_p, masses_n, sides, now)
+        vote = super().weigh(sums_p, sums_n, sides, round_)
         return replace(vote, helps=abs(vote.alpha) > MIN_ALPHA) if self.sign == "any" else vote
 
-    def choose(self, errors_p: Floats, errors_n: Floats, now: Round) -> int:
+    def choose(self, errors_p: Floats, errors_n: Floats, round_: Round) -> int:
         """Pick the weak classifier of least loss; with `sign="any"`, also among those used as their negatives."""
         if self.sign == "positive":
-            return super().choose(errors_p, errors_n, now)
-        turned = near_lower_hull(now.positive_mass - errors_p, now.negative_mass - errors_n)
+            return super().choose(errors_p, errors_n, round_)
+        turned = near_lower_hull(round_.positive_weight - errors_p, round_.negative_weight - errors_n)
         among = np.union1d(near_lower_hull(errors_p, errors_n), turned)
-        return int(among[first_of_least(self.loss(errors_p[among], errors_n[among], now))])
+        return int(among[first_of_least(self.loss(errors_p[among], errors_n[among], round_))])
 
 
 class AdaBoostDB(TwoExponentials):
@@ -242,8 +242,8 @@ class AdaBoostDB(TwoExponentials):
     >>> import numpy as np
     >>> from vjcascade.boosters import BoostingState, Costs
     >>> booster = AdaBoostDB(Costs(2, 1))
-    >>> now = booster.begin_round(BoostingState.start(np.array([1, -1], np.int8)))
-    >>> booster.choose(np.array([0.0, 0.05]), np.array([0.15, 0.0]), now)
+    >>> round_ = booster.begin_round(BoostingState.start(np.array([1, -1], np.int8)))
+    >>> booster.choose(np.array([0.0, 0.05]), np.array([0.15, 0.0]), round_)
     0
     """
 
@@ -260,15 +260,15 @@ class AdaBoostDB(TwoExponentials):
         super().__init__(costs, n_rounds, prior=prior)
         self.select = checked_option("select", select, get_args(Select))
 
-    def loss(self, errors_p: Floats, errors_n: Floats, now: Round) -> Floats:
+    def loss(self, errors_p: Floats, errors_n: Floats, round_: Round) -> Floats:
         """Return minus the step, or the loss after it; steps below 0 count as none."""
-        steps = np.maximum(self._steps(errors_p, errors_n, now), 0.0)
-        return -steps if self.select == "maxroot" else self._losses(errors_p, errors_n, steps, now)
+        steps = np.maximum(self._steps(errors_p, errors_n, round_), 0.0)
+        return -steps if self.select == "maxroot" else self._losses(errors_p, errors_n, steps, round_)
 
-    def sieve(self, error_p: float, error_n: float, now: Round) -> Sieve:
+    def loss_bounds(self, error_p: float, error_n: float, round_: Round) -> LossBounds:
         """Return lines that bound the step, or the loss."""
-        make = greatest_step_sieve if self.select == "maxroot" else least_loss_sieve
-        return make(self._guess(error_p, error_n, now), self.costs, now)
+        make = greatest_step_bounds if self.select == "maxroot" else least_loss_bounds
+        return make(self._guess(error_p, error_n, round_), self.costs, round_)
 
     def log_accumulators(self, state: BoostingState) -> tuple[float, float]:
         """Return the logarithms of A_P and A_N, the means of e^{-C_P f} and e^{C_N f} in each class."""

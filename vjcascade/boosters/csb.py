@@ -69,7 +69,7 @@ class CSB0(DiscreteBooster):
         """Return log D_0 + (1 + e) log C."""
         return self.log_prior(state) + (1 + state.mistakes) * np.log(self.vote_costs.of(state.labels))
 
-    def alpha(self, error_p: float, error_n: float, now: Round) -> float:  # noqa: ARG002
+    def alpha(self, error_p: float, error_n: float, round_: Round) -> float:  # noqa: ARG002
         """Return half the log odds of a right output."""
         return half_log_odds(error_p + error_n)
 

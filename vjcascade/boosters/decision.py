@@ -11,7 +11,7 @@ from vjcascade.boosters.calibration import calibrated_threshold
 from vjcascade.boosters.costs import Costs
 from vjcascade.boosters.thresholds import adamec_threshold, minimum_cost_threshold, theory_threshold
 from vjcascade.errors import SettingsError
-from vjcascade.words import name_hint
+from vjcascade.messages import suggest
 
 
 class DecisionRule(StrEnum):
@@ -42,7 +42,7 @@ class DecisionRule(StrEnum):
         try:
             return cls(rule)
         except ValueError:
-            hint = name_hint(str(rule), map(str, cls))
+            hint = suggest(str(rule), map(str, cls))
             raise SettingsError(f"there is no decision rule {rule!r}; {hint}") from None
 
     @property

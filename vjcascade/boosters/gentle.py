@@ -53,13 +53,13 @@ class GentleAdaBoost(ConfidenceBooster):
         """Return log D_1 - y f."""
         return self.log_prior(state) - state.labels * state.score
 
-    def impurity(self, masses_p: Floats, masses_n: Floats) -> Floats:
+    def impurity(self, sums_p: Floats, sums_n: Floats) -> Floats:
         """Return the Gini impurity."""
-        return gini(masses_p, masses_n)
+        return gini(sums_p, sums_n)
 
-    def leaf_values(self, masses_p: Floats, masses_n: Floats) -> Floats:
+    def leaf_values(self, sums_p: Floats, sums_n: Floats) -> Floats:
         """Return the mean label."""
-        return mean_label(masses_p, masses_n)
+        return mean_label(sums_p, sums_n)
 
 
 class CostGeneralizedGentleAdaBoost(CostGeneralized, GentleAdaBoost):

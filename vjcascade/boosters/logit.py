@@ -53,8 +53,8 @@ class LogitBoost(ConfidenceBooster):
     --------
     >>> from vjcascade.boosters import Costs
     >>> booster = LogitBoost(Costs())
-    >>> now = booster.begin_round(BoostingState.start(np.array([1, -1], np.int8)))
-    >>> now.positive_part.round(3).tolist(), now.weights.tolist()
+    >>> round_ = booster.begin_round(BoostingState.start(np.array([1, -1], np.int8)))
+    >>> round_.positive_part.round(3).tolist(), round_.weights.tolist()
     ([0.3, 0.2], [0.5, 0.5])
     """
 
@@ -79,13 +79,13 @@ class LogitBoost(ConfidenceBooster):
         positive_part = whole * (1 + responses / MAX_RESPONSE) / 2
         return Round.of_parts(positive_part, whole - positive_part, state)
 
-    def impurity(self, masses_p: Floats, masses_n: Floats) -> Floats:
+    def impurity(self, sums_p: Floats, sums_n: Floats) -> Floats:
         """Return the Gini impurity of the two parts."""
-        return gini(masses_p, masses_n)
+        return gini(sums_p, sums_n)
 
-    def leaf_values(self, masses_p: Floats, masses_n: Floats) -> Floats:
+    def leaf_values(self, sums_p: Floats, sums_n: Floats) -> Floats:
         """Return half the mean response."""
-        return mean_label(masses_p, masses_n) * MAX_RESPONSE / 2
+        return mean_label(sums_p, sums_n) * MAX_RESPONSE / 2
 
 
 class CostGeneralizedLogitBoost(CostGeneralized, LogitBoost):

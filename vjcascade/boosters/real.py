@@ -7,10 +7,10 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from vjcascade.boosters.base import LEAST_MASS, checked_option
+from vjcascade.boosters.bounds import LossBounds
 from vjcascade.boosters.confidence import ConfidenceBooster, gini, log_odds
 from vjcascade.boosters.cost_generalized import CostGeneralized, Prior
 from vjcascade.boosters.costs import Costs
-from vjcascade.boosters.sieve import Sieve
 from vjcascade.boosters.state import BoostingState, Floats, Round
 
 Criterion = Literal["gini", "exponential"]
@@ -67,16 +67,16 @@ class RealAdaBoost(ConfidenceBooster):
         """Return log D_1 - y f."""
         return self.log_prior(state) - state.labels * state.score
 
-    def impurity(self, masses_p: Floats, masses_n: Floats) -> Floats:
+    def impurity(self, sums_p: Floats, sums_n: Floats) -> Floats:
         """Return the Gini impurity, or the exponential loss after the leaf's value."""
         if self.criterion == "gini":
-            return gini(masses_p, masses_n)
-        values = self.leaf_values(masses_p, masses_n)
-        return masses_p * np.exp(-values) + masses_n * np.exp(values)
+            return gini(sums_p, sums_n)
+        values = self.leaf_values(sums_p, sums_n)
+        return sums_p * np.exp(-values) + sums_n * np.exp(values)
 
-    def leaf_values(self, masses_p: Floats, masses_n: Floats) -> Floats:
+    def leaf_values(self, sums_p: Floats, sums_n: Floats) -> Floats:
         """Return half the log odds."""
-        return log_odds(masses_p, masses_n) / 2
+        return log_odds(sums_p, sums_n) / 2
 
 
 class CostGeneralizedRealAdaBoost(CostGeneralized, RealAdaBoost):
@@ -161,20 +161,20 @@ class CostSensitiveRealBoost(ConfidenceBooster):
         """Return log D_1 - C_y y f."""
         return self.log_prior(state) - self.costs.of(state.labels) * state.labels * state.score
 
-    def sieve(self, error_p: float, error_n: float, now: Round) -> Sieve:  # noqa: ARG002
+    def loss_bounds(self, error_p: float, error_n: float, round_: Round) -> LossBounds:  # noqa: ARG002
         """Return the Gini impurity of classes that weigh their squared costs, which ranks nearly as the loss does."""
-        masses = np.maximum([[now.positive_mass, now.negative_mass]], LEAST_MASS)
-        return Sieve(np.array([[self.costs.positive, self.costs.negative]]) ** 2 / masses, by_impurity=True)
-
-    def impurity(self, masses_p: Floats, masses_n: Floats) -> Floats:
-        """Return P e^{-C_P h} + N e^{C_N h} with the leaf's value h."""
-        values = self.leaf_values(masses_p, masses_n)
-        return masses_p * np.exp(-self.costs.positive * values) + masses_n * np.exp(
-            self.costs.negative * values
+        weight_sums = np.maximum([[round_.positive_weight, round_.negative_weight]], LEAST_MASS)
+        return LossBounds(
+            np.array([[self.costs.positive, self.costs.negative]]) ** 2 / weight_sums, by_impurity=True
         )
 
-    def leaf_values(self, masses_p: Floats, masses_n: Floats) -> Floats:
+    def impurity(self, sums_p: Floats, sums_n: Floats) -> Floats:
+        """Return P e^{-C_P h} + N e^{C_N h} with the leaf's value h."""
+        values = self.leaf_values(sums_p, sums_n)
+        return sums_p * np.exp(-self.costs.positive * values) + sums_n * np.exp(self.costs.negative * values)
+
+    def leaf_values(self, sums_p: Floats, sums_n: Floats) -> Floats:
         """Return log(C_P P / C_N N)/(C_P + C_N); 0 in empty leaves."""
         costs = self.costs
-        odds = log_odds(costs.positive * masses_p, costs.negative * masses_n)
+        odds = log_odds(costs.positive * sums_p, costs.negative * sums_n)
         return odds / (costs.positive + costs.negative)

@@ -31,7 +31,7 @@ from vjcascade.boosters.gentle import CostGeneralizedGentleAdaBoost, GentleAdaBo
 from vjcascade.boosters.logit import CostGeneralizedLogitBoost, CostSensitiveLogitBoost, LogitBoost
 from vjcascade.boosters.real import CostGeneralizedRealAdaBoost, CostSensitiveRealBoost, RealAdaBoost
 from vjcascade.errors import SettingsError
-from vjcascade.words import name_hint
+from vjcascade.messages import suggest
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -134,7 +134,7 @@ def _find(name: str) -> type[Booster]:
         return _BOOSTERS[name]
     if name in _plugins():
         return _load(name)
-    raise SettingsError(f"there is no booster named {name!r}; {name_hint(str(name), booster_names())}")
+    raise SettingsError(f"there is no booster named {name!r}; {suggest(str(name), booster_names())}")
 
 
 def _check_options(booster: type[Booster], options: dict[str, Any]) -> None:
@@ -146,7 +146,7 @@ def _check_options(booster: type[Booster], options: dict[str, Any]) -> None:
         return
     for option in options:
         if option not in known:
-            hint = name_hint(option, known) if known else "it has none"
+            hint = suggest(option, known) if known else "it has none"
             raise SettingsError(f"booster {booster.name!r} has no option {option!r}; {hint}")
 
 

@@ -106,7 +106,7 @@ class Round:
         Weights that the class-wise errors are sums of.
     state : BoostingState
         The run so far.
-    positive_mass, negative_mass : float
+    positive_weight, negative_weight : float
         Sums of the two parts: the largest class-wise errors possible.
     is_part : bool
         Whether it is a node's: samples that do not reach the node weigh nothing.
@@ -115,8 +115,8 @@ class Round:
     positive_part: Floats
     negative_part: Floats
     state: BoostingState
-    positive_mass: float
-    negative_mass: float
+    positive_weight: float
+    negative_weight: float
     is_part: bool = False
 
     @classmethod
@@ -135,23 +135,23 @@ class Round:
         Round
             With the sums of both.
         """
-        masses = float(positive_part.sum()), float(negative_part.sum())
-        return cls(positive_part, negative_part, state, *masses)
+        weight_sums = float(positive_part.sum()), float(negative_part.sum())
+        return cls(positive_part, negative_part, state, *weight_sums)
 
     @classmethod
     def of_weights(cls, weights: Floats, state: BoostingState) -> Self:
         """Return a round in which each sample counts as what it is labelled."""
         positive = state.labels > 0
         parts = np.where(positive, weights, 0.0), np.where(positive, 0.0, weights)
-        masses = float(weights[positive].sum()), float(weights[~positive].sum())
-        return cls(*parts, state, *masses)
+        weight_sums = float(weights[positive].sum()), float(weights[~positive].sum())
+        return cls(*parts, state, *weight_sums)
 
     @property
     def weights(self) -> Floats:
         """Sample weights, shape (n,)."""
         return self.positive_part + self.negative_part
 
-    def masses_of(self, groups: NDArray[np.integer], n_groups: int) -> tuple[Floats, Floats]:
+    def weight_sums(self, groups: NDArray[np.integer], n_groups: int) -> tuple[Floats, Floats]:
         """Return the sums of the two parts in each group of samples.
 
         Parameters
@@ -166,9 +166,9 @@ class Round:
         positive_masses, negative_masses : ndarray of shape (n_groups,), dtype float64
             Weights of positives and of negatives.
         """
-        masses_p: Floats = np.bincount(groups, self.positive_part, n_groups).astype(np.float64)
-        masses_n: Floats = np.bincount(groups, self.negative_part, n_groups).astype(np.float64)
-        return masses_p, masses_n
+        sums_p: Floats = np.bincount(groups, self.positive_part, n_groups).astype(np.float64)
+        sums_n: Floats = np.bincount(groups, self.negative_part, n_groups).astype(np.float64)
+        return sums_p, sums_n
 
     def within(self, mask: NDArray[np.bool_]) -> Round:
         """Return the round as a node of a tree sees it: samples outside `mask` weigh nothing."""
@@ -181,8 +181,8 @@ class Round:
             self,
             positive_part=self.positive_part * factor_p,
             negative_part=self.negative_part * factor_n,
-            positive_mass=self.positive_mass * factor_p,
-            negative_mass=self.negative_mass * factor_n,
+            positive_weight=self.positive_weight * factor_p,
+            negative_weight=self.negative_weight * factor_n,
         )
 
 

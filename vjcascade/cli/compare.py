@@ -277,7 +277,7 @@ def _compare_full(given: Mapping[str, Any]) -> None:
     from vjcascade.comparison.stages import PHOTOS_MEMORY
     from vjcascade.parallel import checked_threads
     from vjcascade.training import TrainingSettings
-    from vjcascade.training.reading import Reader, Sources
+    from vjcascade.training.data.reading import Reader, Sources
     from vjcascade.training.run import refuse_one_for_both
 
     design, output = _design(given), given["output"]

@@ -8,7 +8,7 @@ from typing import Literal
 
 from vjcascade.cli.text import printable
 from vjcascade.errors import ModelError, SettingsError
-from vjcascade.words import counted
+from vjcascade.messages import pluralize
 
 _NOT_XML = {".yml", ".yaml", ".json"}
 
@@ -36,7 +36,7 @@ def convert(model: Path, output: Path, /, *, format: Literal["new", "old"] = "ne
         save_cascade(cascade, output, format)
     except ModelError as error:
         raise ModelError(f"{model}: {error}") from None
-    what = f"{format} format, window {cascade.window}, {counted(cascade.n_stages, 'stage')}"
+    what = f"{format} format, window {cascade.window}, {pluralize(cascade.n_stages, 'stage')}"
     sys.stderr.write(f"written: {printable(str(output))} ({what})\n")  # standard output may be the file
 
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from vjcascade.cli.native import (
-    NativeOptions,
-    native_search,
+from vjcascade.cli.dense import (
+    DenseOptions,
+    dense_search,
     refuse_still_pictures,
     refuse_without_dense,
 )
@@ -40,7 +40,7 @@ def detect(  # noqa: PLR0913  each is a user's choice
     draw: Path | None = None,
     show: FlagOption = False,
     dense: FlagOption = False,
-    native: Annotated[NativeOptions | None, Parameter(name="*")] = None,
+    native: Annotated[DenseOptions | None, Parameter(name="*")] = None,
 ) -> int:
     """Find the object.
 
@@ -73,7 +73,7 @@ def detect(  # noqa: PLR0913  each is a user's choice
         Show pictures and detections in a window; q or Esc ends.
     dense : bool
         Look at every window, without OpenCV's short cuts: finds more, takes longer, and needs more neighbors.
-    native : NativeOptions
+    native : DenseOptions
         What is possible with --dense.
 
     Returns
@@ -94,7 +94,7 @@ def detect(  # noqa: PLR0913  each is a user's choice
     if (camera is None) == (not places):
         after = f" after the model, {model}" if model and not places else ""
         raise SettingsError(f"give pictures, folders or videos to search{after}, or --camera and its number")
-    native = native or NativeOptions()
+    native = native or DenseOptions()
     if not dense:
         refuse_without_dense(native)
     _check_output(output)
@@ -131,9 +131,7 @@ def _faces() -> Path:
     return model
 
 
-def _detect_in(
-    model: Path, shared: dict[str, Any], native: NativeOptions | None
-) -> Callable[[Input], Detect]:
+def _detect_in(model: Path, shared: dict[str, Any], native: DenseOptions | None) -> Callable[[Input], Detect]:
     """Return what finds the object in an input: in OpenCV's way, or in the native mode."""
     from vjcascade.cascade import Cascade
     from vjcascade.cli.startup import start_compiler
@@ -144,7 +142,7 @@ def _detect_in(
 
     cascade = Cascade.load(model)
     if native is not None:
-        return native_search(cascade, native, shared)
+        return dense_search(cascade, native, shared)
     check_bounds(shared["min_size"], shared["max_size"])  # OpenCV would find nothing, or what is nearest
     detector = Detector(cascade, **shared)
     return lambda _: detector.detect

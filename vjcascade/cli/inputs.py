@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from vjcascade.errors import ImageError, SettingsError
 from vjcascade.imaging import IMAGE_SUFFIXES, list_images, read_image
+from vjcascade.messages import is_url
 from vjcascade.video import camera_frames, is_video, read_frames
-from vjcascade.words import is_address
 
 DRAWN = ".found"
 """Stands before the suffix of drawn copies, so that they replace only each other and are not searched again."""
@@ -104,7 +104,7 @@ def refuse_addresses(words: Sequence[Path]) -> None:
     SettingsError
         If there is one.
     """
-    for path in filter(is_address, words):
+    for path in filter(is_url, words):
         raise SettingsError(
             f"{path.as_posix().replace(':/', '://', 1)}: this is an address, and only files, folders and cameras "
             "can be searched; download the file and give its name"

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vjcascade.messages import pluralize
 from vjcascade.types import FeatureType
-from vjcascade.words import counted
 
 if TYPE_CHECKING:
     from vjcascade.cascade import Cascade
@@ -34,8 +34,8 @@ def inspect(model: Path, /) -> None:
 def _lines(model: Path, cascade: Cascade) -> Iterator[str]:
     n_nodes = len(cascade.nodes)
     is_stumps = n_nodes == cascade.n_trees
-    trees = counted(cascade.n_trees, "stump" if is_stumps else "tree")
-    nodes = "" if is_stumps else f" with {counted(n_nodes, 'node')}"
+    trees = pluralize(cascade.n_trees, "stump" if is_stumps else "tree")
+    nodes = "" if is_stumps else f" with {pluralize(n_nodes, 'node')}"
     yield f"{model}"
     yield f"window: {cascade.window}"
     yield f"stages: {cascade.n_stages}"
@@ -72,7 +72,7 @@ def _record_lines(cascade: Cascade) -> Iterator[str]:
         yield from (f"  {name}: {value}" for name, value in record[part].items())
     if "continued" in record:
         before = record["continued"]
-        yield f"\ncontinues {before['model']}: its {counted(before['stages'], 'stage')} come first"
+        yield f"\ncontinues {before['model']}: its {pluralize(before['stages'], 'stage')} come first"
     yield f"\n{LEGEND}\n\n{HEADER}"
     yield from map(stage_row, record["stages"])
     yield f"\n{quality(cascade)}"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from vjcascade.cli.text import printable
 from vjcascade.cli.time_left import TimeLeft
+from vjcascade.messages import duration, memory_size
 from vjcascade.training.events import (
     Event,
     MiningDone,
@@ -27,7 +28,6 @@ from vjcascade.training.events import (
     StageRecord,
 )
 from vjcascade.training.usage import resident_memory
-from vjcascade.words import duration, memory_size
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -14,7 +14,7 @@ from cyclopts.validators import Number
 from vjcascade.cli.exit_codes import ExitCode, code_of
 from vjcascade.cli.options import CountOption
 from vjcascade.errors import ImageError, SettingsError
-from vjcascade.words import counted
+from vjcascade.messages import pluralize
 
 if TYPE_CHECKING:
     from vjcascade.cli.console import PlainConsole, ProgressLine
@@ -76,7 +76,7 @@ class _Harvest:
     """Searches pictures that do not show the object, and keeps those with new false alarms."""
 
     def __init__(self, detector: Detector, folder: Path) -> None:
-        from vjcascade.training.false_alarms import DistinctFalseAlarms
+        from vjcascade.training.mining.false_alarms import DistinctFalseAlarms
 
         self._detector = detector
         self._folder = folder
@@ -108,7 +108,7 @@ class _Harvest:
                 for shot in shots:
                     self._look_at(shot)
                     done, total = shot.frame or 0, max(shot.n_frames, (shot.frame or 0) + 1)
-                    detail = f"{self._n_kept} kept of {counted(self._n_shots, 'picture')}"
+                    detail = f"{self._n_kept} kept of {pluralize(self._n_shots, 'picture')}"
                     progress.update(Progress(f"searching {source.short_name}", done, total, detail))
         except ImageError as error:
             self._n_failed += 1
@@ -117,7 +117,7 @@ class _Harvest:
 
     def _look_at(self, shot: Shot) -> None:
         from vjcascade.imaging import to_gray, write_image
-        from vjcascade.training.sources import pixel_digest
+        from vjcascade.training.data.sources import pixel_digest
 
         gray = to_gray(shot.image)
         found = self._detector.detect(gray)
@@ -133,7 +133,7 @@ class _Harvest:
     def _sum_up(self, console: PlainConsole, model: Path) -> None:
         console.print(
             f"searched: {self._n_shots}; false alarms: {self._n_alarms} in {self._n_with_alarms} of them; kept: "
-            f"{counted(self._n_kept, 'picture')} in {self._folder}"
+            f"{pluralize(self._n_kept, 'picture')} in {self._folder}"
             + ("" if self._n_kept == self._n_with_alarms else "; the others show nothing new")
         )
         if self._n_kept:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 from vjcascade.cli.text import printable
 from vjcascade.files import write_atomic
-from vjcascade.words import counted
+from vjcascade.messages import pluralize
 
 if TYPE_CHECKING:
     from vjcascade.cli.inputs import Shot
@@ -101,10 +101,10 @@ def text_line(shot: Shot, rows: Sequence[Row]) -> str:
     frame = "" if shot.frame is None else f" frame {shot.frame} ({shot.seconds:.2f} s)"
     boxes = [
         f"{row['x']} {row['y']} {row['w']} {row['h']} (score {row['score']:.2f}, "
-        f"{counted(int(row['neighbors']), 'neighbor')}{_turned(row)})"
+        f"{pluralize(int(row['neighbors']), 'neighbor')}{_turned(row)})"
         for row in rows
     ]
-    count = counted(len(boxes), "detection")
+    count = pluralize(len(boxes), "detection")
     return f"{printable(shot.name)}{frame}: {count}{': ' if boxes else ''}{'; '.join(boxes)}\n"
 
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from vjcascade.cli.console import PlainConsole, ProgressLine
 from vjcascade.cli.drawing import open_drawing
 from vjcascade.cli.exit_codes import ExitCode, code_of
+from vjcascade.cli.frame_rate import FrameRate, per_second
 from vjcascade.cli.inputs import Input, Shot
-from vjcascade.cli.rate import FrameRate, per_second
 from vjcascade.cli.reports import Report
 from vjcascade.errors import ImageError
 from vjcascade.imaging import draw_boxes

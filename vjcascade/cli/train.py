@@ -117,7 +117,7 @@ def train(  # noqa: PLR0913  each is a user's choice
     """
     from vjcascade.cli.compiling import SECONDS_FOR_TRAINING, compile_notice
     from vjcascade.cli.training_log import TrainingLog
-    from vjcascade.training import read_settings, train_from_sources
+    from vjcascade.training import read_settings, train
     from vjcascade.training.checkpoint import MODEL_NAME
     from vjcascade.training.event_log import check_event_file, log_events
 
@@ -132,7 +132,7 @@ def train(  # noqa: PLR0913  each is a user's choice
     model = output / MODEL_NAME
     with TrainingLog() as log, log_events(events, log) as listener, compile_notice(SECONDS_FOR_TRAINING):
         try:
-            cascade = train_from_sources(
+            cascade = train(
                 positives,
                 negatives,
                 output,

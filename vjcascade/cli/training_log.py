@@ -12,8 +12,8 @@ from vjcascade.cascade import Cascade
 from vjcascade.cli.console import PlainConsole, ProgressLine
 from vjcascade.cli.stage_table import HEADER, LEGEND, TIME_HEADER, TIME_LEGEND, stage_row
 from vjcascade.cli.time_left import TimeLeft
+from vjcascade.messages import duration, pluralize
 from vjcascade.training.events import Ended, Event, Note, Progress, RunBegun, StageDone
-from vjcascade.words import counted, duration
 
 
 class View(Protocol):
@@ -57,7 +57,7 @@ class TrainingLog:
 
     def finish(self, cascade: Cascade, model: Path) -> None:
         """Say where the model is, what is known of its quality, what to try next, and last why training ended."""
-        size = f"{counted(cascade.n_stages, 'stage')}, {counted(cascade.n_trees, 'weak classifier')}"
+        size = f"{pluralize(cascade.n_stages, 'stage')}, {pluralize(cascade.n_trees, 'weak classifier')}"
         self._view.close()
         self._view.say(f"\nmodel: {model}, {size}")
         self._view.say(quality(cascade))

@@ -76,7 +76,7 @@ def train_a_little() -> None:
 
     from vjcascade.features.haar import HaarMode
     from vjcascade.imaging import write_image
-    from vjcascade.training import TrainingSettings, train_from_sources
+    from vjcascade.training import TrainingSettings, train
     from vjcascade.types import FeatureType
 
     rng = np.random.default_rng(0)
@@ -102,7 +102,7 @@ def train_a_little() -> None:
                 n_negatives=30,
             )
             window = (SIDE // 2, SIDE // 2)
-            train_from_sources(crops, photos, model, settings, window=window, overwrite=True)
+            train(crops, photos, model, settings, window=window, overwrite=True)
 
 
 def search_a_little() -> None:
@@ -111,7 +111,7 @@ def search_a_little() -> None:
 
     from vjcascade.boosters import BoostingState, Costs, make_booster
     from vjcascade.features.bins import Bins
-    from vjcascade.training.table_search import search_of_table
+    from vjcascade.learning.table_search import search_of_table
 
     Bins.of_rows(np.zeros((1, 2), np.uint8)).swap(np.array([0]), np.array([1]), n_threads=1)
     search = search_of_table(np.eye(3), n_positives=1, n_threads=1)

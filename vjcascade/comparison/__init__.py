@@ -3,15 +3,15 @@
 from vjcascade.comparison.answer import answer
 from vjcascade.comparison.design import Contender, Design, Entry, Rule
 from vjcascade.comparison.export import results_csv, results_json, summary_csv
-from vjcascade.comparison.frozen import StagePlan
 from vjcascade.comparison.full import compare_full
 from vjcascade.comparison.full_results import FullComparison
 from vjcascade.comparison.outcomes import full_entries
 from vjcascade.comparison.presets import nikolaou_design
 from vjcascade.comparison.results import Comparison
-from vjcascade.comparison.rows import compare_tables
 from vjcascade.comparison.scenes import read_scenes
+from vjcascade.comparison.stage_datasets import StagePlan
 from vjcascade.comparison.stages import compare_stages
+from vjcascade.comparison.tables import compare_tables
 
 __all__ = [
     "Comparison",

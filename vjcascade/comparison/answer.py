@@ -11,8 +11,8 @@ from vjcascade.comparison.design import Contender, Entry, Rule
 from vjcascade.comparison.results import Comparison
 from vjcascade.comparison.statistics import Interval, paired_difference
 from vjcascade.comparison.summary import Summary, Verdict
+from vjcascade.messages import pluralize
 from vjcascade.training.stage import BASELINE
-from vjcascade.words import counted
 
 MAX_NAMED = 6
 """Things of a kind that a sentence names."""
@@ -139,15 +139,15 @@ def listed(names: Sequence[str]) -> str:
 
 def _what(comparison: Comparison) -> str:
     design, kind = comparison.design, comparison.kind.removesuffix("s")
-    boosters = counted(len(design.boosters), "booster")
+    boosters = pluralize(len(design.boosters), "booster")
     splits = f"{design.n_seeds} splits of the samples"
     if design.n_seeds == 1:
         splits = "one split of the samples, which says nothing of how sure that is"
     elif design.n_seeds < MIN_SEEDS:
         splits = f"{splits}, too few for bands to be trusted"
     return (
-        f"{boosters} at {counted(len(design.costs), 'cost ratio')} were compared on "
-        f"{counted(len(comparison.blocks), kind)}, with {splits}."
+        f"{boosters} at {pluralize(len(design.costs), 'cost ratio')} were compared on "
+        f"{pluralize(len(comparison.blocks), kind)}, with {splits}."
     )
 
 
@@ -158,7 +158,7 @@ def _what_is_missing(summary: Summary) -> Iterator[str]:
     kind, n = comparison.kind.removesuffix("s"), len(summary.finished)
     there = f"{len(comparison.cells):,} of {int(np.prod(comparison.shape)):,} results are there"
     yield (
-        f"The comparison is not finished: {there}; the answer is that of {counted(n, f'finished {kind}')}."
+        f"The comparison is not finished: {there}; the answer is that of {pluralize(n, f'finished {kind}')}."
         if n
         else f"The comparison is not finished: {there}, and no {kind} is, so there is no answer yet."
     )
@@ -172,7 +172,7 @@ def _fewest(summary: Summary) -> Iterator[str]:
     tuned = f"With thresholds tuned for a hit rate of {share(design.hit_rate)}"
     best = fewest_weak(summary)
     if best is None:
-        yield f"{tuned}, no booster gets down to {targets} within {counted(design.n_rounds, 'weak classifier')}."
+        yield f"{tuned}, no booster gets down to {targets} within {pluralize(design.n_rounds, 'weak classifier')}."
         return
     found = summary.overall["weak"].at(best)
     least = "" if summary.reached[list(summary.finished), best].min() == 1 else "at least "
@@ -204,7 +204,7 @@ def _against_others(summary: Summary, best: int) -> Iterator[str]:
     if not others or Verdict.UNKNOWN in verdicts:
         return
     n_alike = sum(verdict is not Verdict.BETTER for verdict in verdicts)
-    pairs = counted(len(others), "other pair")
+    pairs = pluralize(len(others), "other pair")
     alike = f"{n_alike:,} cannot" if n_alike else "all can"
     yield f"Of the {pairs} of a booster and a cost ratio, {alike} be told apart from it."
     if summary.overall_differences["weak"].verdict(best) is not Verdict.BETTER or len(others) < 2:
@@ -230,7 +230,7 @@ def _equal_weak(summary: Summary) -> Iterator[str]:
     baseline = float(rates.mean[summary.baseline_of(best, "false_alarm_rate")])
     difference = summary.overall_differences["false_alarm_rate"].at(best)
     yield (
-        f"At equal size, after {counted(design.n_rounds, 'weak classifier')} a {summary.kind} and with thresholds "
+        f"At equal size, after {pluralize(design.n_rounds, 'weak classifier')} a {summary.kind} and with thresholds "
         f"tuned alike, {pair_name(summary.comparison.entries[best])} lets {share(rates.mean[best])} of the negatives "
         f"pass and {BASELINE_WORDS} {share(baseline)}: {_versus(difference, share, 'less')}."
     )

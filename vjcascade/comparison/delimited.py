@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vjcascade.errors import SourceError
-from vjcascade.words import counted, memory_size, near_file
+from vjcascade.messages import memory_size, near_file, pluralize
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 
@@ -110,8 +110,8 @@ def read_delimited(path: Path) -> Delimited:
     for line, cells in records:
         if len(cells) != len(names):
             raise SourceError(
-                f"{path}, line {line}: {counted(len(cells), 'cell')}, but line {first} names "
-                f"{counted(len(names), 'column')}; cells that contain {SEPARATORS[separator]} must be quoted"
+                f"{path}, line {line}: {pluralize(len(cells), 'cell')}, but line {first} names "
+                f"{pluralize(len(names), 'column')}; cells that contain {SEPARATORS[separator]} must be quoted"
             )
         rows.append(cells)
         lines.append(line)

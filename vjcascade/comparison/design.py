@@ -15,8 +15,8 @@ from vjcascade.boosters.confidence import ConfidenceBooster
 from vjcascade.boosters.costs import parse_costs
 from vjcascade.boosters.decision import DecisionRule
 from vjcascade.errors import SettingsError
+from vjcascade.messages import suggest
 from vjcascade.training.stage import BASELINE
-from vjcascade.words import name_hint
 
 MAX_ROUNDS = 10_000
 
@@ -59,7 +59,7 @@ class Rule(StrEnum):
             return cls(rule)
         except ValueError:
             raise SettingsError(
-                f"there is no threshold rule {rule!r}; {name_hint(str(rule), map(str, cls))}"
+                f"there is no threshold rule {rule!r}; {suggest(str(rule), map(str, cls))}"
             ) from None
 
 

@@ -21,6 +21,7 @@ from vjcascade.errors import SettingsError, SourceError
 from vjcascade.files import remove_leftovers, write_atomic
 from vjcascade.parallel import checked_memory, checked_threads
 from vjcascade.training.checkpoint import MODEL_NAME, Checkpoint
+from vjcascade.training.data.reading import Sources
 from vjcascade.training.events import (
     Ended,
     Event,
@@ -33,11 +34,10 @@ from vjcascade.training.events import (
     ignore,
 )
 from vjcascade.training.history import HistoryWriter
-from vjcascade.training.reading import Sources
 from vjcascade.training.records import read_records
 from vjcascade.training.run_lock import only_run_in
 from vjcascade.training.settings import TrainingSettings
-from vjcascade.training.trainer import train
+from vjcascade.training.trainer import train_stages
 
 FOLDER_NAME = "full"
 
@@ -182,7 +182,7 @@ class _Trial:
             checkpoint = self.checkpoint(sources)
             with HistoryWriter(checkpoint.path, lambda text: listener(Note(text))) as history:
                 try:
-                    train(
+                    train_stages(
                         sources.positives,
                         sources.photos,
                         self.settings,

@@ -18,10 +18,10 @@ from vjcascade.boosters.decision import DecisionRule, decision_threshold
 from vjcascade.boosters.state import Floats
 from vjcascade.boosters.thresholds import hit_rate_threshold
 from vjcascade.comparison.design import Design, Entry, Rule, Run
-from vjcascade.comparison.problems import Bench, Held
+from vjcascade.comparison.problems import EvalSet, Trial
 from vjcascade.comparison.results import MEASURES
 from vjcascade.evaluation.costs import skew
-from vjcascade.training.boosting import boost
+from vjcascade.learning.boosting import boost
 
 N_CALIBRATION_BINS = 10
 
@@ -55,7 +55,7 @@ class Trained:
     seconds: float
 
 
-def boost_run(bench: Bench, run: Run, n_rounds: int) -> Trained:
+def boost_run(bench: Trial, run: Run, n_rounds: int) -> Trained:
     """Boost, and score the samples to tune and to test on.
 
     Parameters
@@ -87,7 +87,7 @@ def boost_run(bench: Bench, run: Run, n_rounds: int) -> Trained:
     return Trained(np.array(tune[first:]), np.array(test[first:]), np.array(alphas or [0.0]), spent)
 
 
-def judge(trained: Trained, bench: Bench, entries: list[Entry], design: Design) -> list[dict[str, Any]]:
+def judge(trained: Trained, bench: Trial, entries: list[Entry], design: Design) -> list[dict[str, Any]]:
     """Measure an ensemble under costs and rules.
 
     Parameters
@@ -160,7 +160,7 @@ def _is_within(value: object, low: float, high: float) -> bool:
     return low <= value <= high and abs(value) <= MAX_KEPT
 
 
-def _judged(trained: Trained, bench: Bench, entry: Entry, design: Design) -> dict[str, Any]:
+def _judged(trained: Trained, bench: Trial, entry: Entry, design: Design) -> dict[str, Any]:
     positive = bench.test.labels > 0
     looked_at = rounds_looked_at(len(trained.test), entry.rule)
     thresholds = np.array(list(_thresholds(trained, looked_at, bench.tune, entry, design)))
@@ -236,7 +236,7 @@ def rounds_looked_at(n_rounds: int, rule: Rule) -> NDArray[np.intp]:
 
 
 def _thresholds(
-    trained: Trained, rounds: NDArray[np.intp], tune: Held, entry: Entry, design: Design
+    trained: Trained, rounds: NDArray[np.intp], tune: EvalSet, entry: Entry, design: Design
 ) -> Iterator[float]:
     """Yield the threshold after each of some rounds."""
     totals = np.cumsum(trained.alphas)
@@ -283,7 +283,7 @@ def calibration_error(probabilities: Floats, positive: NDArray[np.bool_]) -> flo
     return float(np.abs(gaps).sum() / len(positive))
 
 
-def _calibration(trained: Trained, bench: Bench) -> dict[str, float]:
+def _calibration(trained: Trained, bench: Trial) -> dict[str, float]:
     """Return the calibration error of the score as half log odds, and of Platt's sigmoid on it."""
     positive, scores = bench.test.labels > 0, trained.test[-1]
     plain = PlattScaling(-2.0, 0.0).probability(scores)

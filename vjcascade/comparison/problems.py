@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from vjcascade.errors import SettingsError
 from vjcascade.features.integrals import WindowIntegrals
-from vjcascade.training.samples import samples_of, values_of
-from vjcascade.training.search import Search, StumpSearch
-from vjcascade.training.table_search import search_of_table
+from vjcascade.learning.samples import samples_of, values_of
+from vjcascade.learning.search import Search, StumpSearch
+from vjcascade.learning.table_search import search_of_table
 
 Indices = NDArray[np.intp]
 
@@ -23,7 +23,7 @@ MIN_OF_CLASS = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class Split:
     """A split: indices of samples, ascending.
 
     Attributes
@@ -43,7 +43,7 @@ class Parts:
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class EvalSet:
     """Samples that an ensemble is measured on.
 
     Attributes
@@ -59,7 +59,7 @@ class Held:
 
 
 @dataclass(frozen=True, eq=False)
-class Bench:
+class Trial:
     """All that a boosting run needs.
 
     Attributes
@@ -71,8 +71,8 @@ class Bench:
     """
 
     search: Search
-    tune: Held
-    test: Held
+    tune: EvalSet
+    test: EvalSet
 
 
 class Problem(ABC):
@@ -98,11 +98,11 @@ class Problem(ABC):
     trains_whole: ClassVar[bool]
     """Whether rules that need no samples train on those to tune on as well."""
 
-    def split(self, seed: int | Sequence[int]) -> Parts:
+    def split(self, seed: int | Sequence[int]) -> Split:
         """Split the samples by group, each class for itself; same seed, same parts."""
         return split_parts(self.labels, self.groups, self.shares, seed)
 
-    def bench(self, parts: Parts, trained: Indices, n_threads: int, shuffle_seed: int | None = None) -> Bench:
+    def bench(self, parts: Split, trained: Indices, n_threads: int, shuffle_seed: int | None = None) -> Trial:
         """Make ready to boost on some samples, with their labels shuffled if a seed for that is given.
 
         Parameters
@@ -123,10 +123,10 @@ class Problem(ABC):
         """
         order, n_positives = in_order(self.labels, trained, shuffle_seed)
         search = self._search(order, n_positives, n_threads)
-        return Bench(search, self._held(parts.tune), self._held(parts.test))
+        return Trial(search, self._held(parts.tune), self._held(parts.test))
 
-    def _held(self, indices: Indices) -> Held:
-        return Held(self.labels[indices], self._values_of(indices))
+    def _held(self, indices: Indices) -> EvalSet:
+        return EvalSet(self.labels[indices], self._values_of(indices))
 
     @abstractmethod
     def _search(self, order: Indices, n_positives: int, n_threads: int) -> Search:
@@ -210,7 +210,7 @@ class TableProblem(Problem):
 
 def split_parts(
     labels: NDArray[np.int8], groups: Indices, shares: tuple[float, float], seed: int | Sequence[int]
-) -> Parts:
+) -> Split:
     """Split samples into three parts, whole groups at a time, each class for itself.
 
     Parameters
@@ -253,7 +253,7 @@ def split_parts(
                 f"{MIN_OF_CLASS} in {len(wanted)} groups are needed"
             )
         part_of[members] = _dealt(np.bincount(places), wanted * len(members), rng)[places]
-    return Parts(*(np.flatnonzero(part_of == part) for part in range(len(wanted))))
+    return Split(*(np.flatnonzero(part_of == part) for part in range(len(wanted))))
 
 
 def _dealt(sizes: NDArray[np.intp], wanted: NDArray[np.float64], rng: np.random.Generator) -> Indices:

@@ -63,7 +63,7 @@ MEASURES: dict[str, Measure] = {
 
 
 @dataclass(frozen=True)
-class Block:
+class Dataset:
     """A problem, and its samples of a seed.
 
     Attributes
@@ -113,7 +113,7 @@ class Comparison:
 
     kind: str
     design: Design
-    blocks: tuple[Block, ...]
+    blocks: tuple[Dataset, ...]
     cells: Mapping[tuple[int, int, int], Mapping[str, Any]]
     told: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
@@ -195,7 +195,7 @@ class Comparison:
         return cls(
             values["kind"],
             Design.from_dict(values["design"]),
-            tuple(Block(**block) for block in values["blocks"]),
+            tuple(Dataset(**block) for block in values["blocks"]),
             cells,
             values["told"],
         )

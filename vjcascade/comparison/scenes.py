@@ -22,9 +22,9 @@ from vjcascade.evaluation.features import count_passed, features_of_stages
 from vjcascade.evaluation.matching import match_detections
 from vjcascade.formats.annotations.opencv_lists import ListedPicture, PictureList, read_boxes_list
 from vjcascade.imaging import image_size, read_gray
+from vjcascade.messages import near_file, pluralize
 from vjcascade.parallel import ordered_map
 from vjcascade.types import Detections, Size
-from vjcascade.words import counted, near_file
 
 MIN_NEIGHBORS = 1
 """Groups of more windows than this are detections; how many more decides their order along the curve."""
@@ -236,7 +236,7 @@ def _opened(listed: PictureList) -> tuple[Scene, ...]:
         )
         more = f"\n  ... and {len(faults) - MAX_FAULTS} more" if len(faults) > MAX_FAULTS else ""
         problem = (
-            f"scenes: {counted(len(faults), 'line')} of {listed.path} cannot be used; mend or remove them"
+            f"scenes: {pluralize(len(faults), 'line')} of {listed.path} cannot be used; mend or remove them"
         )
         raise SourceError(f"{problem}:\n{told}{more}")
     return tuple(scenes.values())

@@ -11,20 +11,20 @@ from typing import Any
 
 from vjcascade.cascade import Cascade, checked_window
 from vjcascade.comparison.design import Design
-from vjcascade.comparison.finished import FinishedRuns
-from vjcascade.comparison.frozen import StagePlan, freeze_stages, reference_cascade
 from vjcascade.comparison.results import Comparison
-from vjcascade.comparison.run import compare, origin_of
+from vjcascade.comparison.run_cache import RunCache
+from vjcascade.comparison.runner import compare, origin_of
+from vjcascade.comparison.stage_datasets import StagePlan, freeze_stages, reference_cascade
 from vjcascade.errors import SettingsError
 from vjcascade.files import remove_leftovers
+from vjcascade.messages import pluralize
 from vjcascade.parallel import checked_threads
+from vjcascade.training.data.reading import Reader, Sources
 from vjcascade.training.event_log import versions
 from vjcascade.training.events import Event, Listener, Note, Progress, ignore
-from vjcascade.training.reading import Reader, Sources
 from vjcascade.training.run import refuse_one_for_both
 from vjcascade.training.run_lock import only_run_in
 from vjcascade.types import Size
-from vjcascade.words import counted
 
 PHOTOS_MEMORY = 2**30
 """Bytes of decoded photos that are kept."""
@@ -52,7 +52,7 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
     Parameters
     ----------
     positives, negatives : path
-        As for `vjcascade.training.train_from_sources`.
+        As for `vjcascade.training.run`.
     output : path
         Folder for finished runs and the reference cascade; made if need be.
     design : Design
@@ -90,7 +90,7 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
     """
     n_threads, folder = checked_threads(n_threads), Path(output)
     refuse_one_for_both(positives, [negatives])
-    FinishedRuns.check_folder(folder, resume=resume, overwrite=overwrite)
+    RunCache.check_folder(folder, resume=resume, overwrite=overwrite)
     model = None if reference is None else Cascade.load(reference)
     window = checked_window(window) if window is not None else None if model is None else model.window
     _refuse_misfits(plan, model, window)
@@ -106,7 +106,7 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
             "window": str(crops.window),
             **_named(reference),
         }
-        finished = FinishedRuns.open(folder, origin_of(design, data), resume=resume, overwrite=overwrite)
+        finished = RunCache.open(folder, origin_of(design, data), resume=resume, overwrite=overwrite)
         if model is None:
             model = reference_cascade(
                 crops,
@@ -144,7 +144,7 @@ def _refuse_misfits(plan: StagePlan, model: Cascade | None, window: Size | None)
     if plan.n_stages > model.n_stages + 1:
         raise SettingsError(
             f"n_stages {plan.n_stages} is more than the reference leads to: with its "
-            f"{counted(model.n_stages, 'stage')}, at most {model.n_stages + 1}"
+            f"{pluralize(model.n_stages, 'stage')}, at most {model.n_stages + 1}"
         )
 
 

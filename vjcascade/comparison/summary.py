@@ -92,7 +92,7 @@ class Bands:
 
 
 @dataclass(frozen=True, eq=False)
-class Contest:
+class RankTest:
     """Entries ranked against one another over blocks.
 
     Attributes
@@ -262,7 +262,7 @@ class Summary:
         return self._places.get(entry)
 
     @cached_property
-    def weak_contest(self) -> Contest:
+    def weak_contest(self) -> RankTest:
         """All pairs of a booster and costs, by the weak classifiers that reach the targets with a tuned threshold.
 
         Boosters that do not mind costs take part once.
@@ -280,7 +280,7 @@ class Summary:
         )
 
     @cached_property
-    def cost_contests(self) -> Mapping[Costs, Contest]:
+    def cost_contests(self) -> Mapping[Costs, RankTest]:
         """For each costs all pairs of a booster and a rule, by the cost of their decisions."""
         entries = list(enumerate(self.comparison.entries))
         return {
@@ -337,11 +337,11 @@ class Summary:
         finished = values[list(self.finished)]
         return np.asarray(finished.sum(axis=0) if measure == "weak" else finished.mean(axis=0), np.float64)
 
-    def _contest(self, measure: str, entries: Sequence[int]) -> Contest:
+    def _contest(self, measure: str, entries: Sequence[int]) -> RankTest:
         table = self.means[measure].mean[np.ix_(self.finished, entries)]
         n_blocks, n = table.shape
         can_differ = n_blocks >= 2 and n >= 2
-        return Contest(
+        return RankTest(
             tuple(entries),
             mean_ranks(table),
             n_blocks,

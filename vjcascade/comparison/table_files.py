@@ -16,7 +16,7 @@ from vjcascade.boosters.state import Floats
 from vjcascade.comparison.delimited import MAX_CELLS, Delimited, cell_value, read_delimited
 from vjcascade.comparison.problems import Indices, TableProblem
 from vjcascade.errors import SettingsError, SourceError
-from vjcascade.words import counted, near_name
+from vjcascade.messages import near_name, pluralize
 
 AFFIRMATIVE = frozenset({"1", "true", "yes", "positive"})
 """Of two values of a target, the one that is among these, in lower case, is the positive."""
@@ -119,7 +119,7 @@ def read_table(
     is_positive, told = _classes(text.path, target, [wanted[row] for row in kept], positive)
     notes = [told, *text.notes]
     if len(kept) < len(wanted):
-        n_lost = counted(len(wanted) - len(kept), "row")
+        n_lost = pluralize(len(wanted) - len(kept), "row")
         notes.append(f"{n_lost} without a value of {target} left out")
     features = _Features(text, kept, is_positive, target)
     for place in range(len(text.names)):
@@ -172,7 +172,7 @@ def _classes(
     n = counts[chosen]
     return (
         is_positive,
-        f"{target} {_shown(chosen)!r} is positive: {counted(n, 'row')}, against {len(values) - n:,}",
+        f"{target} {_shown(chosen)!r} is positive: {pluralize(n, 'row')}, against {len(values) - n:,}",
     )
 
 

@@ -19,7 +19,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from vjcascade.errors import ModelNotFoundError
-from vjcascade.words import near_name
+from vjcascade.messages import near_name
 
 haarcascades: str
 lbpcascades: str

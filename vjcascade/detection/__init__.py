@@ -4,7 +4,7 @@ from vjcascade.detection.dense import DenseDetector, Grouping, detect_dense
 from vjcascade.detection.detector import Detector, detect
 from vjcascade.detection.grouping import group_windows
 from vjcascade.detection.memory import DetectionMemory
-from vjcascade.detection.scanner import Hits, LevelIntegrals, Scanner, evaluate_windows
+from vjcascade.detection.scanner import LevelIntegrals, RawWindows, Scanner, evaluate_windows
 from vjcascade.detection.suppression import suppress_overlaps
 
 __all__ = [
@@ -12,8 +12,8 @@ __all__ = [
     "DetectionMemory",
     "Detector",
     "Grouping",
-    "Hits",
     "LevelIntegrals",
+    "RawWindows",
     "Scanner",
     "detect",
     "detect_dense",

@@ -24,17 +24,17 @@ from vjcascade.detection.checks import (
     checked_size,
     only,
 )
-from vjcascade.detection.grouping import group_honestly
+from vjcascade.detection.grouping import group_in_bounds
 from vjcascade.detection.pyramid import Plan, boxes_at, raw_detections, scan_pyramid
 from vjcascade.detection.rotation import Rotation
 from vjcascade.detection.scales import Level, check_scale_factor, dense_levels
-from vjcascade.detection.scanner import Hits, LevelIntegrals, Scanner
+from vjcascade.detection.scanner import LevelIntegrals, RawWindows, Scanner
 from vjcascade.detection.suppression import suppress_overlaps
 from vjcascade.errors import SettingsError
 from vjcascade.imaging import resize_crop, resize_exact, to_gray
+from vjcascade.messages import suggest
 from vjcascade.parallel import checked_threads
 from vjcascade.types import Detections, Size
-from vjcascade.words import name_hint
 
 _RowsOf = Callable[[Level, Size], NDArray[np.intp]]
 """Gives the rows of windows of a level that are to be scanned."""
@@ -259,7 +259,7 @@ class DenseDetector:
             return raw
         if self.group == Grouping.NMS:
             return suppress_overlaps(raw, self.overlap, min_neighbors)
-        return group_honestly(raw, min_neighbors, weighted=self.group == Grouping.WEIGHTED)
+        return group_in_bounds(raw, min_neighbors, weighted=self.group == Grouping.WEIGHTED)
 
     def _turned_windows(
         self, gray: NDArray[np.uint8], angle: float, allowed: NDArray[np.bool_] | None
@@ -278,7 +278,7 @@ class DenseDetector:
             resize=resize_crop if self.antialias else resize_exact,
             n_threads=checked_threads(self.n_threads),
         )
-        raw = (raw_detections(plan, hits) for plan, hits in zip(plans, each, strict=True))
+        raw = (raw_detections(plan, raw) for plan, raw in zip(plans, each, strict=True))
         return [_upright_windows(windows, rotation) for windows in raw]
 
     def _levels(self, scanner: Scanner, rotation: Rotation, rows: _RowsOf) -> list[Level]:
@@ -291,7 +291,9 @@ class DenseDetector:
         levels = dense_levels(rotation.canvas, window, self.scale_factor, self.stride, (least, most))
         return [level for level in levels if len(rows(level, window))]
 
-    def _scan(self, scanner: Scanner, integrals: LevelIntegrals, level: Level, *, rows: _RowsOf) -> Hits:
+    def _scan(
+        self, scanner: Scanner, integrals: LevelIntegrals, level: Level, *, rows: _RowsOf
+    ) -> RawWindows:
         min_stages = max(scanner.cascade.n_stages - self.near_misses, 0) if self.near_misses else None
         return scanner.scan_rows(integrals, rows(level, scanner.cascade.window), min_stages=min_stages)
 
@@ -350,7 +352,7 @@ def _checked_group(group: str) -> Grouping:
         return Grouping(group)
     except ValueError:
         raise SettingsError(
-            f"there is no grouping {group!r}; {name_hint(str(group), list(Grouping))}"
+            f"there is no grouping {group!r}; {suggest(str(group), list(Grouping))}"
         ) from None
 
 

@@ -14,7 +14,7 @@ from vjcascade.detection.checks import checked_cascades, checked_neighbors, chec
 from vjcascade.detection.grouping import group_windows
 from vjcascade.detection.pyramid import Plan, raw_detections, scan_pyramid
 from vjcascade.detection.scales import Level, check_scale_factor, scan_levels
-from vjcascade.detection.scanner import Hits, LevelIntegrals, Scanner
+from vjcascade.detection.scanner import LevelIntegrals, RawWindows, Scanner
 from vjcascade.imaging import to_gray
 from vjcascade.parallel import checked_threads
 from vjcascade.types import Detections, Size
@@ -116,7 +116,7 @@ class Detector:
         size = Size(gray.shape[1], gray.shape[0])
         plans = [Plan(scanner, self._levels(scanner, size)) for scanner in self.scanners]
         each = scan_pyramid(gray, plans, _as_opencv, n_threads=self.n_threads)
-        raw = (raw_detections(plan, hits) for plan, hits in zip(plans, each, strict=True))
+        raw = (raw_detections(plan, raw) for plan, raw in zip(plans, each, strict=True))
         return [clipped(group_windows(windows, self.min_neighbors), size) for windows in raw]
 
     def _levels(self, scanner: Scanner, size: Size) -> list[Level]:
@@ -148,8 +148,8 @@ def raw_windows(
         The last stage's sum of leaf values; OpenCV's level weight.
     """
     plan = Plan(scanner, levels)
-    hits = only(scan_pyramid(gray, [plan], _as_opencv, n_threads=n_threads))
-    return raw_detections(plan, hits).boxes, np.concatenate([np.empty(0), *(found.sums for found in hits)])
+    raw = only(scan_pyramid(gray, [plan], _as_opencv, n_threads=n_threads))
+    return raw_detections(plan, raw).boxes, np.concatenate([np.empty(0), *(found.sums for found in raw)])
 
 
 def detect(
@@ -208,7 +208,7 @@ def detect(
     return detector.detect(image)
 
 
-def _as_opencv(scanner: Scanner, integrals: LevelIntegrals, level: Level) -> Hits:
+def _as_opencv(scanner: Scanner, integrals: LevelIntegrals, level: Level) -> RawWindows:
     return scanner.scan_opencv(integrals, level.n_stripes)
 
 

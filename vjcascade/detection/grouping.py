@@ -53,7 +53,7 @@ def group_windows(raw: Detections, min_neighbors: int, eps: float = GROUP_EPS) -
     return large.select(~_inside(large.boxes, large.neighbors, eps))
 
 
-def group_honestly(raw: Detections, min_neighbors: int, *, weighted: bool) -> Detections:
+def group_in_bounds(raw: Detections, min_neighbors: int, *, weighted: bool) -> Detections:
     """Average the boxes of each class of similar windows, so that no bound on the windows is left.
 
     A group lies in whatever box all its windows lie in, and is no smaller and no larger than the smallest and the
@@ -78,7 +78,7 @@ def group_honestly(raw: Detections, min_neighbors: int, *, weighted: bool) -> De
     --------
     >>> boxes = np.array([[10, 10, 24, 24], [12, 10, 24, 24]], np.int32)
     >>> raw = Detections(boxes, np.array([1.0, 4.0]), np.ones(2, np.int32))
-    >>> group_honestly(raw, 1, weighted=False).boxes.tolist(), group_honestly(raw, 1, weighted=True).boxes.tolist()
+    >>> group_in_bounds(raw, 1, weighted=False).boxes.tolist(), group_in_bounds(raw, 1, weighted=True).boxes.tolist()
     ([[11, 10, 24, 24]], [[12, 10, 24, 24]])
     """
     if len(raw) == 0:

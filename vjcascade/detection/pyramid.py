@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.detection.scales import Level, scaled_size
-from vjcascade.detection.scanner import Hits, LevelIntegrals, Scanner
+from vjcascade.detection.scanner import LevelIntegrals, RawWindows, Scanner
 from vjcascade.imaging import resize_exact
 from vjcascade.parallel import ordered_map
 from vjcascade.types import Detections, Size
 
 Resize = Callable[[NDArray[np.uint8], Size], NDArray[np.uint8]]
-Scan = Callable[[Scanner, LevelIntegrals, Level], Hits]
+Scan = Callable[[Scanner, LevelIntegrals, Level], RawWindows]
 
 
 class Plan(NamedTuple):
@@ -41,7 +41,7 @@ def scan_pyramid(
     *,
     resize: Resize = resize_exact,
     n_threads: int,
-) -> list[list[Hits]]:
+) -> list[list[RawWindows]]:
     """Scan a picture with one or several cascades.
 
     Levels of the same size and step, whosever they are, share their level image and integral images.
@@ -61,7 +61,7 @@ def scan_pyramid(
 
     Returns
     -------
-    list of list of Hits
+    list of list of RawWindows
         What each cascade finds, one entry for each of its levels.
     """
     jobs: dict[tuple[Size, int], list[tuple[int, int]]] = defaultdict(list)
@@ -69,7 +69,7 @@ def scan_pyramid(
         for place, level in enumerate(plan.levels):
             jobs[level.size, level.step].append((which, place))
 
-    def look(job: tuple[tuple[Size, int], list[tuple[int, int]]]) -> list[Hits]:
+    def look(job: tuple[tuple[Size, int], list[tuple[int, int]]]) -> list[RawWindows]:
         (size, step), places = job
         scanners = [plans[which].scanner for which, _ in places]
         integrals = max(scanners, key=lambda scanner: scanner.n_images).integrals(resize(gray, size), step)
@@ -78,20 +78,20 @@ def scan_pyramid(
             for scanner, (which, place) in zip(scanners, places, strict=True)
         ]
 
-    found: dict[tuple[int, int], Hits] = {}
-    for places, hits in zip(jobs.values(), ordered_map(look, jobs.items(), n_threads), strict=True):
-        found.update(zip(places, hits, strict=True))
+    found: dict[tuple[int, int], RawWindows] = {}
+    for places, raw in zip(jobs.values(), ordered_map(look, jobs.items(), n_threads), strict=True):
+        found.update(zip(places, raw, strict=True))
     return [[found[which, place] for place in range(len(plan.levels))] for which, plan in enumerate(plans)]
 
 
-def raw_detections(plan: Plan, hits: Sequence[Hits]) -> Detections:
+def raw_detections(plan: Plan, raw: Sequence[RawWindows]) -> Detections:
     """Turn what was found at the levels of a plan into raw windows.
 
     Parameters
     ----------
     plan : Plan
         Of one cascade.
-    hits : sequence of Hits
+    raw : sequence of RawWindows
         One for each of its levels.
 
     Returns
@@ -101,7 +101,7 @@ def raw_detections(plan: Plan, hits: Sequence[Hits]) -> Detections:
         of the picture, by half a level pixel at most.
     """
     return Detections.joined(
-        _windows(plan.scanner, level, found) for level, found in zip(plan.levels, hits, strict=True)
+        _windows(plan.scanner, level, found) for level, found in zip(plan.levels, raw, strict=True)
     )
 
 
@@ -128,14 +128,14 @@ def boxes_at(level: Level, window: Size, positions: NDArray[np.int32]) -> NDArra
     return boxes
 
 
-def _windows(scanner: Scanner, level: Level, hits: Hits) -> Detections:
+def _windows(scanner: Scanner, level: Level, raw: RawWindows) -> Detections:
     """Return windows in picture pixels and their margins."""
-    cascade, n = scanner.cascade, len(hits)
+    cascade, n = scanner.cascade, len(raw)
     if n == 0:
         return Detections.empty()
-    boxes = boxes_at(level, cascade.window, hits.positions)
-    margins = hits.sums
+    boxes = boxes_at(level, cascade.window, raw.positions)
+    margins = raw.sums
     if cascade.n_stages:
         bars = cascade.effective_thresholds.astype(np.float64)
-        margins = margins - bars[np.minimum(hits.stages, cascade.n_stages - 1)]
-    return Detections(boxes, margins, np.ones(n, np.int32), hits.stages)
+        margins = margins - bars[np.minimum(raw.stages, cascade.n_stages - 1)]
+    return Detections(boxes, margins, np.ones(n, np.int32), raw.stages)

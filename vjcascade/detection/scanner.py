@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
-from vjcascade.detection.flat import FlatModel, Layout
+from vjcascade.detection.compiled import CompiledModel, Layout
 from vjcascade.kernels.integral import deinterleave, fill_integrals, fill_tilted
 from vjcascade.kernels.lanes import LANES
 from vjcascade.kernels.scan import TILE, evaluate_crops, scan_grid
@@ -48,7 +48,7 @@ class LevelIntegrals:
 
 
 @dataclass(frozen=True, eq=False)
-class Hits:
+class RawWindows:
     """The windows of one level image that passed every stage.
 
     Attributes
@@ -90,7 +90,7 @@ class Scanner:
 
     def __init__(self, cascade: Cascade) -> None:
         self.cascade = cascade
-        self._flat = FlatModel(cascade)
+        self._flat = CompiledModel(cascade)
 
     @property
     def n_images(self) -> int:
@@ -142,7 +142,7 @@ class Scanner:
             deinterleave(tilted, step, planes[1])
         return LevelIntegrals(Size(width, height), flat, flat_squared, Layout(stride, plane, step))
 
-    def scan_opencv(self, integrals: LevelIntegrals, n_stripes: int) -> Hits:
+    def scan_opencv(self, integrals: LevelIntegrals, n_stripes: int) -> RawWindows:
         """Scan as OpenCV does.
 
         Windows to the right of one that stage 0 rejects are skipped, and up to a step of rows at the
@@ -157,7 +157,7 @@ class Scanner:
 
         Returns
         -------
-        Hits
+        RawWindows
             The windows that pass, row after row.
 
         Raises
@@ -176,7 +176,7 @@ class Scanner:
         rows: NDArray[np.intp] | None = None,
         *,
         min_stages: int | None = None,
-    ) -> Hits:
+    ) -> RawWindows:
         """Look at every window of some rows; no skipping.
 
         Parameters
@@ -190,7 +190,7 @@ class Scanner:
 
         Returns
         -------
-        Hits
+        RawWindows
             The windows that pass, row after row, from left to right.
 
         Raises
@@ -211,23 +211,23 @@ class Scanner:
         *,
         skip: bool,
         min_stages: int | None = None,
-    ) -> Hits:
+    ) -> RawWindows:
         window, size, layout = self.cascade.window, integrals.size, integrals.layout
         self._require_planes(integrals)
         n_columns = -(-(size.width - window.width + 1) // layout.step)
         if n_columns < 1 or len(rows) == 0:
-            return Hits(np.empty((0, 2), np.int32), np.empty(0), np.empty(0, np.int32), 0)
-        inset, model = self._flat.place(layout)
+            return RawWindows(np.empty((0, 2), np.int32), np.empty(0), np.empty(0, np.int32), 0)
+        norm_rect, model = self._flat.place(layout)
         area = (window.width - 2) * (window.height - 2)
         bar = self.cascade.n_stages if min_stages is None else min_stages
         grid = np.array([n_columns, layout.step, skip, layout.stride, area, bar], np.int64)
         windows, sums, n_windows = scan_grid(
-            integrals.planes, integrals.squared, rows.astype(np.int64), grid, inset, model
+            integrals.planes, integrals.squared, rows.astype(np.int64), grid, norm_rect, model
         )
         if min_stages is not None:  # they come tile by tile
             order = np.lexsort((windows[:, 0], windows[:, 1]))
             windows, sums = windows[order], sums[order]
-        return Hits(windows[:, :2].copy(), sums, windows[:, 2].copy(), n_windows)
+        return RawWindows(windows[:, :2].copy(), sums, windows[:, 2].copy(), n_windows)
 
     def _require_planes(self, integrals: LevelIntegrals) -> None:
         has_tilted = len(integrals.planes) > integrals.layout.plane + PADDING
@@ -277,15 +277,15 @@ def evaluate_windows(
             f"windows of shape {windows.shape} and dtype {windows.dtype} do not fit: "
             f"(n, {height}, {width}) uint8 expected"
         )
-    flat = FlatModel(cascade)
+    flat = CompiledModel(cascade)
     planes_shape = (1 + flat.tilted, height + 1, width + 1)
-    inset, model = flat.place(Layout(width + 1, (height + 1) * (width + 1)))
+    norm_rect, model = flat.place(Layout(width + 1, (height + 1) * (width + 1)))
     n_passed, sums = np.empty(len(windows), np.int32), np.empty(len(windows), np.float64)
 
     def evaluate(block: slice) -> None:
         planes = np.empty(planes_shape, np.int32)
         crops = np.require(windows[block], np.uint8, ["C", "W"])
-        evaluate_crops(crops, planes, inset, model, n_passed[block], sums[block])
+        evaluate_crops(crops, planes, norm_rect, model, n_passed[block], sums[block])
 
     run_all(evaluate, blocks(len(windows), CROPS_PER_TASK), checked_threads(n_threads))
     return n_passed, sums

@@ -30,10 +30,10 @@ from vjcascade.boosters.example_costs import read_example_costs
 from vjcascade.boosters.state import Floats
 from vjcascade.errors import SettingsError
 from vjcascade.estimators.rows import TrainingRows, weighted_example_costs
-from vjcascade.training.boosting import boost
+from vjcascade.learning.boosting import boost
+from vjcascade.learning.table_search import search_of_table
+from vjcascade.learning.trees import Tree
 from vjcascade.training.settings import MAX_DEPTH
-from vjcascade.training.table_search import search_of_table
-from vjcascade.training.tree import Tree
 
 SampleCosts: TypeAlias = ArrayLike | Callable[[Floats], float]
 
@@ -321,7 +321,7 @@ class CostBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _threshold(self, rule: DecisionRule, held_out: TrainingRows, scores: Floats) -> float:
         """Return the rule's threshold; without weak classifiers, one that calls all samples what is cheaper."""
         if not self.weak_classifiers_:
-            mass_p, mass_n = held_out.masses()
+            mass_p, mass_n = held_out.weight_sums()
             return 0.5 * math.log(self.costs_.negative * mass_n / (self.costs_.positive * mass_p))
         threshold = decision_threshold(
             rule,
@@ -341,7 +341,7 @@ class CostBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scaling = PlattScaling.fit(scores, held_out.labels, held_out.weights)
         if scaling.slope < 0:
             return scaling
-        mass_p, mass_n = held_out.masses()  # the score is of no use
+        mass_p, mass_n = held_out.weight_sums()  # the score is of no use
         return PlattScaling(0.0, math.log(mass_n / mass_p))
 
     def _checked(self, X: ArrayLike) -> Floats:

@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from vjcascade.cascade import checked_window
 from vjcascade.errors import SettingsError
-from vjcascade.features import HaarMode, enumerate_features
+from vjcascade.features import HaarMode, enumerate_haar
 from vjcascade.features.integrals import WindowIntegrals
+from vjcascade.messages import suggest
 from vjcascade.types import Size
-from vjcascade.words import name_hint
 
 
 class HaarTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -29,7 +29,7 @@ class HaarTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  #
     mode : HaarMode or str
         Which features there are: basic, core or all.
     features : array_like of int, optional
-        Which of `vjcascade.features.enumerate_features` to compute; all if not given.
+        Which of `vjcascade.features.enumerate_haar` to compute; all if not given.
 
     Attributes
     ----------
@@ -144,9 +144,9 @@ class HaarTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  #
         try:
             mode = HaarMode(self.mode)
         except ValueError:
-            hint = name_hint(str(self.mode), map(str, HaarMode))
+            hint = suggest(str(self.mode), map(str, HaarMode))
             raise SettingsError(f"there is no feature mode {self.mode!r}; {hint}") from None
-        pool = enumerate_features(self.window_, mode)
+        pool = enumerate_haar(self.window_, mode)
         if self.features is None:
             return pool
         indices = np.asarray(self.features)

@@ -12,7 +12,7 @@ from vjcascade.boosters import Costs
 from vjcascade.boosters.calibration import split_halves
 from vjcascade.boosters.example_costs import split_example_costs
 from vjcascade.boosters.state import Floats
-from vjcascade.training.samples import labels_of
+from vjcascade.learning.samples import labels_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ class TrainingRows:
         weights = (self.weights / copies)[indices]
         return type(self)(self.table[indices], self.labels[indices], weights)
 
-    def masses(self) -> tuple[float, float]:
+    def weight_sums(self) -> tuple[float, float]:
         """Return the weight of the positives and of the negatives."""
         positive = self.labels > 0
         return float(self.weights[positive].sum()), float(self.weights[~positive].sum())

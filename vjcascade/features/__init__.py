@@ -1,6 +1,6 @@
 """Feature pools: which features there are, their values and their bins."""
 
-from vjcascade.features.cells import count_cells, enumerate_cells
-from vjcascade.features.haar import HaarMode, count_features, enumerate_features
+from vjcascade.features.haar import HaarMode, count_haar, enumerate_haar
+from vjcascade.features.lbp_pool import count_lbp, enumerate_lbp
 
-__all__ = ["HaarMode", "count_cells", "count_features", "enumerate_cells", "enumerate_features"]
+__all__ = ["HaarMode", "count_haar", "count_lbp", "enumerate_haar", "enumerate_lbp"]

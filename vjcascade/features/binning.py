@@ -8,13 +8,13 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
+from vjcascade.buffers import ReusableBuffer, release_pages
 from vjcascade.features.bins import Bins, shape_of_tiles
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.features.lbp import lbp_codes
 from vjcascade.kernels.haar import bin_edges, bin_tiles
 from vjcascade.kernels.tiles import TILE
 from vjcascade.parallel import blocks, ordered_map, run_all
-from vjcascade.scratch import Space, let_go
 from vjcascade.types import LBP_DTYPE
 
 N_EDGE_SAMPLES = 256
@@ -42,14 +42,14 @@ class BinStore(ABC):
         Features.
     n_threads : int
         Threads; results do not depend on it.
-    space : Space, optional
+    space : ReusableBuffer, optional
         Where the bins are kept, if not in memory of their own.
     """
 
-    def __init__(self, pool: NDArray[np.void], n_threads: int, space: Space | None = None) -> None:
+    def __init__(self, pool: NDArray[np.void], n_threads: int, space: ReusableBuffer | None = None) -> None:
         self.pool = pool
         self._n_threads = n_threads
-        self._space = space or Space()
+        self._space = space or ReusableBuffer()
         self._last: tuple[Bins, list[bytes]] | None = None
 
     def bins_of(self, integrals: WindowIntegrals) -> Bins:
@@ -114,16 +114,16 @@ class HaarBins(BinStore):
         Of positives: all, or some that stand for all.
     n_threads : int
         Threads; results do not depend on it.
-    space : Space, optional
+    space : ReusableBuffer, optional
         Where the bins are kept, if not in memory of their own.
 
     Examples
     --------
-    >>> from vjcascade.features.haar import enumerate_features
+    >>> from vjcascade.features.haar import enumerate_haar
     >>> from vjcascade.types import Size
     >>> windows = np.random.default_rng(0).integers(0, 256, (40, 6, 6), np.uint8)
     >>> positives = WindowIntegrals.of(windows[:20])
-    >>> bins = HaarBins(enumerate_features(Size(6, 6)), positives, n_threads=1).bins_of(WindowIntegrals.of(windows))
+    >>> bins = HaarBins(enumerate_haar(Size(6, 6)), positives, n_threads=1).bins_of(WindowIntegrals.of(windows))
     >>> len(bins), bins.n_samples
     (669, 40)
     """
@@ -133,7 +133,7 @@ class HaarBins(BinStore):
         pool: NDArray[np.void],
         positives: WindowIntegrals,
         n_threads: int,
-        space: Space | None = None,
+        space: ReusableBuffer | None = None,
     ) -> None:
         super().__init__(pool, n_threads, space)
         self._weights = np.ascontiguousarray(pool["weights"])
@@ -165,7 +165,7 @@ class HaarBins(BinStore):
                 columns,
                 bins.words[tiles],
             )
-            let_go(bins.tiles[tiles])
+            release_pages(bins.tiles[tiles])
 
         if integrals.corners.shape[0] != self._n_corners:
             raise ValueError(
@@ -179,10 +179,10 @@ class LbpBins(BinStore):
 
     Examples
     --------
-    >>> from vjcascade.features.cells import enumerate_cells
+    >>> from vjcascade.features.lbp_pool import enumerate_lbp
     >>> from vjcascade.types import Size
     >>> windows = np.diag([9, 5, 1]).astype(np.uint8)[None]
-    >>> bins = LbpBins(enumerate_cells(Size(3, 3)), n_threads=1).bins_of(WindowIntegrals.of(windows))
+    >>> bins = LbpBins(enumerate_lbp(Size(3, 3)), n_threads=1).bins_of(WindowIntegrals.of(windows))
     >>> bins.rows(np.array([0]))
     array([[128]], dtype=uint8)
     """
@@ -190,13 +190,13 @@ class LbpBins(BinStore):
     def _fill(self, integrals: WindowIntegrals, bins: Bins, columns: NDArray[np.uint32]) -> None:
         def fill(tile: int) -> None:
             bins.put(tile, lbp_codes(self.pool[TILE * tile : TILE * tile + TILE], integrals), columns)
-            let_go(bins.tiles[tile])
+            release_pages(bins.tiles[tile])
 
         run_all(fill, range(len(bins.tiles)), self._n_threads)
 
 
 def bin_store(
-    pool: NDArray[np.void], positives: WindowIntegrals, n_threads: int, space: Space | None = None
+    pool: NDArray[np.void], positives: WindowIntegrals, n_threads: int, space: ReusableBuffer | None = None
 ) -> BinStore:
     """Return a store for features of either kind.
 
@@ -208,7 +208,7 @@ def bin_store(
         Of positives: all, or some that stand for all.
     n_threads : int
         Threads; results do not depend on it.
-    space : Space, optional
+    space : ReusableBuffer, optional
         Where the bins are kept, if not in memory of their own.
 
     Returns

@@ -7,9 +7,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from vjcascade.buffers import allocate, release_pages
 from vjcascade.kernels.tiles import GROUPS, TILE, put_rows, swap_columns, take_rows
 from vjcascade.parallel import blocks, run_all
-from vjcascade.scratch import let_go, scratch_array
 
 TILES_PER_TASK = 32
 """Columns of so many tiles change places in one task."""
@@ -57,7 +57,7 @@ class Bins:
     def of_rows(cls, rows: NDArray[np.uint8]) -> Self:
         """Return bins with these rows, shape (n_features, n_samples)."""
         n_features, n_samples = rows.shape
-        tiles = scratch_array(shape_of_tiles(n_features, n_samples), np.uint8, None)
+        tiles = allocate(shape_of_tiles(n_features, n_samples), np.uint8, None)
         bins = cls(n_features, tiles, np.arange(n_samples, dtype=np.uint32))
         for tile in range(len(tiles)):
             bins.put(tile, rows[TILE * tile : TILE * tile + TILE], slice(n_samples))
@@ -102,7 +102,7 @@ class Bins:
         places = np.argsort(columns).astype(np.uint32)
         take_rows(self.tiles, features, columns[places], places, rows)
         for tile in np.unique(features // TILE):
-            let_go(self.tiles[tile])
+            release_pages(self.tiles[tile])
         return rows
 
     def swap(self, samples: NDArray[np.intp], others: NDArray[np.intp], n_threads: int) -> None:
@@ -119,7 +119,7 @@ class Bins:
 
         def work(task: slice) -> None:
             swap_columns(self.words[task], columns, other_columns)
-            let_go(self.tiles[task])
+            release_pages(self.tiles[task])
 
         run_all(work, blocks(len(self.tiles), TILES_PER_TASK), n_threads)
         self.columns[samples], self.columns[others] = other_columns, columns

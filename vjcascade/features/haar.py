@@ -62,7 +62,7 @@ _SHAPES = (
 """OpenCV's order. Its trainer gives the upright three-cell features the weight +2, which leaves them unbalanced."""
 
 
-def enumerate_features(
+def enumerate_haar(
     window: Size, mode: HaarMode = HaarMode.BASIC, *, balanced: bool = True
 ) -> NDArray[np.void]:
     """List every Haar feature that fits a window, in the order of OpenCV's trainer.
@@ -90,7 +90,7 @@ def enumerate_features(
     Examples
     --------
     >>> from vjcascade.types import Size
-    >>> [len(enumerate_features(Size(24, 24), mode)) for mode in HaarMode]
+    >>> [len(enumerate_haar(Size(24, 24), mode)) for mode in HaarMode]
     [162336, 210400, 261600]
     """
     parts, order = [], []
@@ -102,13 +102,13 @@ def enumerate_features(
     return np.concatenate(parts)[np.lexsort(keys.T[::-1])]
 
 
-def count_features(window: Size, mode: HaarMode = HaarMode.BASIC) -> int:
-    """Return how many features `enumerate_features` would list, without listing them.
+def count_haar(window: Size, mode: HaarMode = HaarMode.BASIC) -> int:
+    """Return how many features `enumerate_haar` would list, without listing them.
 
     Examples
     --------
     >>> from vjcascade.types import Size
-    >>> count_features(Size(24, 24)), count_features(Size(100, 100))
+    >>> count_haar(Size(24, 24)), count_haar(Size(100, 100))
     (162336, 48165000)
     """
     total = 0

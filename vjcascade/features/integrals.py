@@ -69,8 +69,8 @@ class WindowIntegrals:
         n_corners = (height + 1) * (width + 1)
         corners = np.empty((n_corners * (2 if tilted else 1), n_windows), np.int32)
         inverse_norms = np.empty(n_windows, np.float32)
-        inset = inset_offsets(Size(width, height), width + 1)
-        window_tables(np.ascontiguousarray(windows), inset, corners, inverse_norms)
+        norm_rect = inset_offsets(Size(width, height), width + 1)
+        window_tables(np.ascontiguousarray(windows), norm_rect, corners, inverse_norms)
         return cls(Size(width, height), corners, inverse_norms)
 
     def __len__(self) -> int:

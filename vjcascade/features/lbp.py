@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.features.cells import cell_offsets
 from vjcascade.features.integrals import SAMPLES_PER_BLOCK, WindowIntegrals
+from vjcascade.features.lbp_pool import cell_offsets
 from vjcascade.kernels.lbp import feature_codes
 
 
@@ -35,10 +35,10 @@ def lbp_codes(features: NDArray[np.void], integrals: WindowIntegrals) -> NDArray
 
     Examples
     --------
-    >>> from vjcascade.features.cells import enumerate_cells
+    >>> from vjcascade.features.lbp_pool import enumerate_lbp
     >>> from vjcascade.types import Size
     >>> windows = np.diag([9, 5, 1]).astype(np.uint8)[None]
-    >>> lbp_codes(enumerate_cells(Size(3, 3)), WindowIntegrals.of(windows)).tolist()
+    >>> lbp_codes(enumerate_lbp(Size(3, 3)), WindowIntegrals.of(windows)).tolist()
     [[128]]
     """
     width, height = integrals.window

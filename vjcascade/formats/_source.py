@@ -9,7 +9,7 @@ import zlib
 from pathlib import Path
 
 from vjcascade.errors import ModelError, ModelNotFoundError
-from vjcascade.words import near_file
+from vjcascade.messages import near_file
 
 MAX_BYTES = 32 * 2**20
 """Largest model file read, also after unpacking; the largest cascade known has 3 MB."""

@@ -89,9 +89,9 @@ def draw_boxes(image: NDArray[Any], boxes: NDArray[np.integer[Any]]) -> NDArray[
     canvas = np.dstack([pixels] * 3) if pixels.ndim == 2 else pixels.copy()
     thickness = max(1, round(max(pixels.shape) / 400))
     for x, y, w, h in np.asarray(boxes).tolist():
-        for inset in range(min(thickness, (min(w, h) + 1) // 2)):
-            corner = (x + w - 1 - inset, y + h - 1 - inset)
-            cv2.rectangle(canvas, (x + inset, y + inset), corner, _BOX_COLOUR)
+        for norm_rect in range(min(thickness, (min(w, h) + 1) // 2)):
+            corner = (x + w - 1 - norm_rect, y + h - 1 - norm_rect)
+            cv2.rectangle(canvas, (x + norm_rect, y + norm_rect), corner, _BOX_COLOUR)
     return canvas
 
 

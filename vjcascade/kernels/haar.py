@@ -26,7 +26,7 @@ SAMPLES_AT_ONCE = 256
 @kernel
 def window_tables(
     windows: NDArray[np.uint8],  # IN (n_samples, h, w)
-    inset: NDArray[np.uint32],  # IN (4,) corners of the inset that the contrast is measured in
+    norm_rect: NDArray[np.uint32],  # IN (4,) corners of the inset that the contrast is measured in
     corners: NDArray[np.int32],  # OUT (n_corners, n_samples), or twice as many rows: tilted ones last
     inverse_norms: NDArray[np.float32],  # OUT (n_samples,) 0 below the contrast floor
 ) -> None:
@@ -39,7 +39,7 @@ def window_tables(
     for i in range(n_samples):
         fill_integrals(windows[i], 1, plain, squared)
         corners[: plain.size, i] = flat
-        inverse_norms[i] = window_scale(flat, flat_squared, np.uint64(0), inset, area)
+        inverse_norms[i] = window_scale(flat, flat_squared, np.uint64(0), norm_rect, area)
         if len(corners) > plain.size:
             fill_tilted(windows[i], plain)
             corners[plain.size :, i] = flat

@@ -79,7 +79,7 @@ def add_changes_and_measure(
     changes: NDArray[np.int32],  # IN (n_changes,)
     shift: int,  # as in `add_changes`
     histograms: NDArray[np.int32],  # IN and OUT (n_tiles * GROUPS, 2 * PART)
-    masses: NDArray[np.float64],  # IN (2,)
+    weight_sums: NDArray[np.float64],  # IN (2,)
     lines: NDArray[np.float64],  # IN (n_lines, 2)
     least: NDArray[np.float64],  # OUT (n_lines, n_tiles * GROUPS, GROUP)
 ) -> None:
@@ -87,13 +87,13 @@ def add_changes_and_measure(
     for tile in range(len(words)):
         own = slice(GROUPS * tile, GROUPS * tile + GROUPS)
         add_changes(words[tile : tile + 1], columns, parts, changes, shift, histograms[own])
-        least_on_lines(histograms[own], masses, lines, least[:, own])
+        least_on_lines(histograms[own], weight_sums, lines, least[:, own])
 
 
 @kernel
 def least_on_lines(
     histograms: NDArray[np.int32],  # IN (n_groups, 2 * PART)
-    masses: NDArray[np.float64],  # IN (2,) what all positives weigh, and all negatives
+    weight_sums: NDArray[np.float64],  # IN (2,) what all positives weigh, and all negatives
     lines: NDArray[np.float64],  # IN (n_lines, 2)
     least: NDArray[np.float64],  # OUT (n_lines, n_groups, GROUP)
 ) -> None:
@@ -108,7 +108,7 @@ def least_on_lines(
         _sum_up(histograms[group, :PART], below_p)
         _sum_up(histograms[group, PART:], below_n)
         for line in range(len(lines)):
-            mass_p, mass_n = lines[line, 0] * masses[0], lines[line, 1] * masses[1]
+            mass_p, mass_n = lines[line, 0] * weight_sums[0], lines[line, 1] * weight_sums[1]
             unit = (mass_p + mass_n) / WHOLE
             a = lines[line, 0] / unit if unit > 0 else 0.0
             b = lines[line, 1] / unit if unit > 0 else 0.0
@@ -124,7 +124,7 @@ def least_on_lines(
 @kernel
 def least_gini(
     histograms: NDArray[np.int32],  # IN (n_groups, 2 * PART)
-    masses: NDArray[np.float64],  # IN (2,)
+    weight_sums: NDArray[np.float64],  # IN (2,)
     factors: NDArray[np.float64],  # IN (2,) what a unit of positives and of negatives weighs
     losses: NDArray[np.float64],  # OUT (n_groups, GROUP)
 ) -> None:
@@ -134,10 +134,10 @@ def least_gini(
     """
     below_p, below_n = np.empty(PART, np.int32), np.empty(PART, np.int32)
     sums, least = np.empty(PART, np.int32), np.empty(GROUP, np.int32)
-    unit = (factors[0] * masses[0] + factors[1] * masses[1]) / WHOLE
+    unit = (factors[0] * weight_sums[0] + factors[1] * weight_sums[1]) / WHOLE
     scale = 1 / unit if unit > 0 else 0.0
     a, b = np.float32(factors[0] * scale), np.float32(factors[1] * scale)
-    mass_p, mass_n = a * np.float32(masses[0]), b * np.float32(masses[1])
+    mass_p, mass_n = a * np.float32(weight_sums[0]), b * np.float32(weight_sums[1])
     nothing = np.float32(1e-9)  # an empty side has no impurity
     for group in range(len(histograms)):
         _sum_up(histograms[group, :PART], below_p)

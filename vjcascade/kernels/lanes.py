@@ -280,12 +280,12 @@ def _exact_stage(_, planes, base, scales, starts, model, nodes, threshold, sums)
     return types.int64(*kinds), emit
 
 
-def _eight_scales(_, planes, squared, base, inset, area, scales, column):  # type: ignore[no-untyped-def]
+def _eight_scales(_, planes, squared, base, norm_rect, area, scales, column):  # type: ignore[no-untyped-def]
     """Write `vjcascade.kernels.scan.window_scale` of eight windows to OUT scales, from `column` on.
 
     Return as bits which of them are above the contrast floor.
     """
-    kinds = (planes, squared, base, inset, area, scales, column)
+    kinds = (planes, squared, base, norm_rect, area, scales, column)
 
     def emit(context: Any, builder: Builder, _: Any, arguments: Any) -> Value:
         def data(which: int) -> Value:

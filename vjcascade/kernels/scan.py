@@ -1,6 +1,6 @@
 """Run a cascade over the windows of one level image, or over window-sized crops.
 
-The model is a tuple of flat arrays in the order of evaluation, one row a node (see `vjcascade.detection.flat`):
+The model is a tuple of flat arrays in the order of evaluation, one row a node (see `vjcascade.detection.compiled`):
 
 0. `offsets` uint32, relative to the window's corner in the flat integral images `planes` (plain, then tilted):
    of Haar nodes (n_nodes, 12), four corners of each of three rectangles; of LBP nodes (n_nodes, 16), the corners
@@ -71,12 +71,12 @@ def window_scale(
     planes: NDArray[np.int32],
     squared: NDArray[np.uint32],
     base: np.uint64,
-    inset: NDArray[np.uint32],
+    norm_rect: NDArray[np.uint32],
     area: float,
 ) -> np.float32:
     """Return 1 / (area * sigma) of a window's inset, or 0 below the contrast floor."""
     # IN planes, squared flat; inset (4,) corners of the inset, relative to the window's
-    a, b, c, d = base + inset[0], base + inset[1], base + inset[2], base + inset[3]
+    a, b, c, d = base + norm_rect[0], base + norm_rect[1], base + norm_rect[2], base + norm_rect[3]
     total = np.float64(np.int32(planes[a] - planes[b] - planes[c] + planes[d]))
     raw = np.int64(squared[a]) - np.int64(squared[b]) - np.int64(squared[c]) + np.int64(squared[d])
     spread = area * np.float64(raw & LOW_32_BITS) - total * total
@@ -170,7 +170,7 @@ def tile_scales(
     planes: NDArray[np.int32],
     squared: NDArray[np.uint32],
     base: np.uint64,
-    inset: NDArray[np.uint32],
+    norm_rect: NDArray[np.uint32],
     area: float,
     scales: NDArray[np.float32],
 ) -> int:
@@ -180,10 +180,10 @@ def tile_scales(
     for start in range(0, TILE, LANES):
         place = np.uint64(start)
         if LANES == 1:
-            scales[place] = window_scale(planes, squared, base + place, inset, area)
+            scales[place] = window_scale(planes, squared, base + place, norm_rect, area)
             bits |= int(scales[place] > 0.0) << start
         else:
-            bits |= eight_scales(planes, squared, base + place, inset, area, scales, place) << start
+            bits |= eight_scales(planes, squared, base + place, norm_rect, area, scales, place) << start
     return bits
 
 
@@ -200,16 +200,16 @@ def tile_stage(
     """Compute the exact sums of some windows of a tile, and return as bits which of these pass the stage."""
     # IN planes flat, base of the tile's first window, scales (TILE + LANES,); OUT sums (TILE + LANES,)
     nodes = (np.uint64(model[3][stage - 1] if stage else 0), np.uint64(model[3][stage]))
-    bar = model[4][stage]
+    threshold = model[4][stage]
     passed = 0
     while alive:
         start = bit_count((alive & -alive) - 1) if LANES == 1 else lowest_bit(alive)
         place = np.uint64(start)
         if LANES == 1:
             sums[place] = scalar_stage(planes, base + place, scales[place], model, nodes[0], nodes[1])
-            bits = 0 if sums[place] < bar else 1
+            bits = 0 if sums[place] < threshold else 1
         else:
-            bits = exact_stage(planes, base, scales, (place,), model, nodes, bar, sums)
+            bits = exact_stage(planes, base, scales, (place,), model, nodes, threshold, sums)
         passed |= (bits << start) & alive
         alive &= ~(BLOCK << start)
     return passed
@@ -245,7 +245,7 @@ def scan_grid(
     squared: NDArray[np.uint32],
     rows: NDArray[np.int64],
     grid: NDArray[np.int64],
-    inset: NDArray[np.uint32],
+    norm_rect: NDArray[np.uint32],
     model: Model,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], int]:
     """Run the cascade along some rows; return the windows found, their last sums, and how many were tried."""
@@ -265,8 +265,8 @@ def scan_grid(
             n_in_tile = min(TILE, n_columns - first)
             visited = (1 << n_in_tile) - 1
             evaluable = visited
-            if len(inset):
-                evaluable &= tile_scales(planes, squared, base, inset, area, scales)
+            if len(norm_rect):
+                evaluable &= tile_scales(planes, squared, base, norm_rect, area, scales)
             alive = evaluable
             for stage in range(n_stages):
                 passed, undecided, todo = 0, 0, alive
@@ -354,7 +354,7 @@ def doubled(
 def evaluate_crops(
     crops: NDArray[np.uint8],
     planes: NDArray[np.int32],
-    inset: NDArray[np.uint32],
+    norm_rect: NDArray[np.uint32],
     model: Model,
     passed: NDArray[np.int32],
     sums: NDArray[np.float64],
@@ -363,15 +363,15 @@ def evaluate_crops(
     # IN crops (n, h, w), planes (1 or 2, h + 1, w + 1) working space, inset as in `scan_grid`; OUT passed, sums (n,)
     n, height, width = crops.shape
     area = np.float64((height - 2) * (width - 2))
-    squared = np.empty((height + 1 if len(inset) else 0, width + 1), np.uint32)
+    squared = np.empty((height + 1 if len(norm_rect) else 0, width + 1), np.uint32)
     flat_planes, flat_squared = planes.reshape(planes.size), squared.reshape(squared.size)
     for i in range(n):
         fill_integrals(crops[i], 1, planes[0], squared)
         if len(planes) > 1:
             fill_tilted(crops[i], planes[1])
         scale = np.float32(1.0)
-        if len(inset):
-            scale = window_scale(flat_planes, flat_squared, np.uint64(0), inset, area)
+        if len(norm_rect):
+            scale = window_scale(flat_planes, flat_squared, np.uint64(0), norm_rect, area)
         passed[i], sums[i] = (run_stages(flat_planes, scale, model)) if scale > 0.0 else (-1, 0.0)
 
 

@@ -8,11 +8,11 @@ from itertools import accumulate
 
 import numpy as np
 
+from vjcascade.messages import duration, pluralize
 from vjcascade.report.cost import StageCost
 from vjcascade.report.svg import bar, drawing, element, polyline, text
 from vjcascade.training.events import RoundDone, StageRecord
 from vjcascade.training.settings import TrainingSettings
-from vjcascade.words import counted, duration
 
 WIDTH = 430
 """Of charts that fill a row, in their own coordinates: on a telephone, their text can still be read."""
@@ -83,12 +83,12 @@ def rounds_chart(stage: int, rounds: Sequence[RoundDone], settings: TrainingSett
         else:
             parts.append(polyline(places, class_=f"curve {kind}"))
     parts.append(text(f"stage {stage}", left, 11, class_="strong"))
-    parts.append(text(counted(last, "round"), width - right, 11, class_="end"))
+    parts.append(text(pluralize(last, "round"), width - right, 11, class_="end"))
     parts.append(text("1", left, height - 4))
     parts.append(text(f"{last:,}", width - right, height - 4, class_="end"))
     rates = rounds[-1].tuned
     title = (
-        f"Stage {stage} after {counted(last, 'round')}: hit rate {rates.hit_rate:.1%}, "
+        f"Stage {stage} after {pluralize(last, 'round')}: hit rate {rates.hit_rate:.1%}, "
         f"false-alarm rate {rates.false_alarm_rate:.1%}"
     )
     return drawing(width, height, title, *parts)

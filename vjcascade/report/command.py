@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from vjcascade.report.run import Run
+from vjcascade.report.training_run import Run
 from vjcascade.training.settings import TrainingSettings
 
 _OPTIONS = {"max_stages": "stages", "n_negatives": "negatives"}

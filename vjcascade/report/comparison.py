@@ -12,13 +12,13 @@ from vjcascade.comparison.answer import answer, cheapest, few, fewest_weak, pair
 from vjcascade.comparison.design import Rule
 from vjcascade.comparison.results import COMMAND, MEASURES, Comparison
 from vjcascade.comparison.statistics import band
-from vjcascade.comparison.summary import Contest, Summary
+from vjcascade.comparison.summary import RankTest, Summary
+from vjcascade.messages import pluralize, shortened
 from vjcascade.report import comparison_tables as tables
 from vjcascade.report.comparison_charts import MAX_RANKED, Curve, rank_chart, rates_chart
 from vjcascade.report.heat import Grid
 from vjcascade.report.templates import template
 from vjcascade.training.settings import TrainingSettings
-from vjcascade.words import counted, shortened
 
 MAX_CHARTED = 60
 """Blocks whose curves are drawn."""
@@ -66,7 +66,7 @@ def comparison_values(comparison: Comparison) -> dict[str, Any]:
     told = {name: group for name, group in comparison.told.items() if name != COMMAND}
     drawn = drawn_entries(summary)
     return {
-        "title": f"{counted(len(design.boosters), 'booster')} on {counted(len(comparison.blocks), summary.kind)}",
+        "title": f"{pluralize(len(design.boosters), 'booster')} on {pluralize(len(comparison.blocks), summary.kind)}",
         "kind": comparison.kind,
         "block": summary.kind,
         "answer": answer(comparison),
@@ -129,7 +129,7 @@ def drawn_entries(summary: Summary) -> dict[str, int]:
 def _figures(summary: Summary) -> list[tuple[str, str]]:
     """Return the few numbers that matter most, each with its name."""
     comparison = summary.comparison
-    n_entries, splits = len(comparison.entries), counted(comparison.design.n_seeds, "split")
+    n_entries, splits = len(comparison.entries), pluralize(comparison.design.n_seeds, "split")
     best = _best_stages(summary) if comparison.kind == "stages" else _best_tables(summary)
     return [*best, (f"{len(comparison.cells):,}", f"results: {n_entries:,} entries, {splits}")]
 
@@ -212,7 +212,7 @@ def _cost_ranks(summary: Summary) -> list[dict[str, Any]]:
     ]
 
 
-def _ranks(summary: Summary, contest: Contest, title: str, names: list[str], measure: str) -> dict[str, Any]:
+def _ranks(summary: Summary, contest: RankTest, title: str, names: list[str], measure: str) -> dict[str, Any]:
     """Return a diagram of ranks, or none where there is nothing to rank over, with the test's result."""
     if np.isnan(contest.difference):
         return {}

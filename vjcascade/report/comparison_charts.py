@@ -10,9 +10,9 @@ import numpy as np
 
 from vjcascade.boosters.state import Floats
 from vjcascade.comparison.statistics import groups_within
+from vjcascade.messages import pluralize
 from vjcascade.report.charts import WIDTH
 from vjcascade.report.svg import bar, drawing, element, polyline, text
-from vjcascade.words import counted
 
 MAX_POINTS = 30
 """Points of a curve; with its band each is written three times."""
@@ -105,7 +105,7 @@ def rates_chart(
         text("1", left, height - 6),
         text(f"{n:,}", width - right, height - 6, class_="end"),
     ]
-    return drawing(width, height, f"{name}: rates over {counted(n, 'round')}", *parts)
+    return drawing(width, height, f"{name}: rates over {pluralize(n, 'round')}", *parts)
 
 
 def rank_chart(

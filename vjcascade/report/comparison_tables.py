@@ -10,10 +10,10 @@ from vjcascade.boosters import Costs
 from vjcascade.boosters.state import Floats
 from vjcascade.comparison.answer import few, pair_name
 from vjcascade.comparison.design import Contender, Entry, Rule
-from vjcascade.comparison.summary import BASELINE_RULES, Bands, Contest, Summary
+from vjcascade.comparison.summary import BASELINE_RULES, Bands, RankTest, Summary
+from vjcascade.messages import shortened
 from vjcascade.report.heat import EMPTY, Cell, Grid, cell, grid
 from vjcascade.training.stage import BASELINE
-from vjcascade.words import shortened
 
 MAX_ROWS = 30
 """Rows of a table, the best ones; the baseline is one more."""
@@ -203,7 +203,7 @@ def cost_by_block(summary: Summary) -> list[Grid]:
     return grids
 
 
-def best_of(contest: Contest, most: int, baseline: int | None) -> list[int]:
+def best_of(contest: RankTest, most: int, baseline: int | None) -> list[int]:
     """Return a contest's best entries by mean rank, and the baseline.
 
     Parameters

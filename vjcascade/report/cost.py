@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from vjcascade.evaluation.features import features_of_stages
-from vjcascade.report.run import Run
+from vjcascade.report.training_run import Run
 
 ASSUMED_RATE = 0.5
 """False-alarm rate of a stage that nothing is known of: what most cascades are trained for."""

@@ -20,10 +20,10 @@ from vjcascade.comparison.full_results import (
 )
 from vjcascade.comparison.results import COMMAND
 from vjcascade.comparison.statistics import Interval
+from vjcascade.messages import duration, memory_size, pluralize, shortened
 from vjcascade.report.charts import WIDTH
 from vjcascade.report.svg import drawing, element, polyline, text
 from vjcascade.report.templates import template
-from vjcascade.words import counted, duration, memory_size, shortened
 
 MAX_CURVES = 60
 """Entries whose curves are drawn, the best first."""
@@ -53,7 +53,7 @@ def build_full_report(full: FullComparison) -> str:
         If jinja2 is not installed.
     """
     render = template("full.html")  # before the work
-    title = f"{counted(len(full.outcomes), 'cascade')} on {counted(len(full.n_objects), 'scene')}"
+    title = f"{pluralize(len(full.outcomes), 'cascade')} on {pluralize(len(full.n_objects), 'scene')}"
     return render(full=full_values(full), title=title, version=__version__)
 
 
@@ -105,8 +105,8 @@ def full_answer(full: FullComparison) -> list[str]:
         Which finds most, how it compares with the baseline and how sure that is; which is fastest.
     """
     best = full.rows[_best_first(full)[0]]
-    scenes = counted(len(full.n_objects), "scene")
-    where = f"On {scenes} with {counted(int(full.n_objects.sum()), 'object')}"
+    scenes = pluralize(len(full.n_objects), "scene")
+    where = f"On {scenes} with {pluralize(int(full.n_objects.sum()), 'object')}"
     if best.main.mean == 0:
         return [f"{where}, no cascade finds any at {MAIN_FALSE_ALARMS:g} false alarms a scene."]
     who = f"the cascade of {best.entry.name} finds most at {MAIN_FALSE_ALARMS:g} false alarms a scene"

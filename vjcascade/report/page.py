@@ -19,9 +19,9 @@ from vjcascade.report.command import command_of
 from vjcascade.report.cost import StageCost, expected_costs
 from vjcascade.report.features import feature_drawing, first_features, mean_symbol
 from vjcascade.report.pictures import contact_sheet, is_broad, n_shown, png_address, stretched
-from vjcascade.report.run import Run, open_run
 from vjcascade.report.summary import advice, answer
 from vjcascade.report.templates import template
+from vjcascade.report.training_run import Run, open_run
 from vjcascade.training.stage import N_FALSE_ALARMS_SHOWN
 
 FEATURES_SHOWN = 8

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 
 from vjcascade.features import HaarMode
+from vjcascade.messages import duration, memory_size, pluralize
 from vjcascade.report.cost import ASSUMED_RATE, StageCost
-from vjcascade.report.run import Run
+from vjcascade.report.training_run import Run
 from vjcascade.training.events import StageRecord
-from vjcascade.training.mining import count_windows
+from vjcascade.training.mining.mining import count_windows
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.types import FeatureType, Size
-from vjcascade.words import counted, duration, memory_size
 
 VGA = Size(640, 480)
 
@@ -72,16 +72,16 @@ def seconds_of(run: Run) -> float:
 def _what(run: Run) -> str:
     cascade = run.cascade
     kind = "LBP" if cascade.feature_type is FeatureType.LBP else "Haar"
-    size = f"{counted(cascade.n_stages, 'stage')} and {counted(cascade.n_trees, 'weak classifier')}"
+    size = f"{pluralize(cascade.n_stages, 'stage')} and {pluralize(cascade.n_trees, 'weak classifier')}"
     model = f"This is a cascade of {size} over {kind} features, for windows of {cascade.window} pixels"
     counts = run.history.counts
     first = run.records.get(1)
     if first is None:
         return f"{model}. The file does not say how it was trained."
-    photos = f", and {counted(first.n_negatives, 'negative')} for its first stage"
+    photos = f", and {pluralize(first.n_negatives, 'negative')} for its first stage"
     if "photos" in counts:
-        photos = f" and {counted(counts['photos'], 'photo')} without the object"
-    return f"{model}, trained on {counted(first.n_positives, 'positive')}{photos}."
+        photos = f" and {pluralize(counts['photos'], 'photo')} without the object"
+    return f"{model}, trained on {pluralize(first.n_positives, 'positive')}{photos}."
 
 
 def _how_good(run: Run) -> Iterator[str]:
@@ -116,7 +116,7 @@ def _how_costly(run: Run, costs: list[StageCost]) -> Iterator[str]:
     seconds = seconds_of(run)
     if seconds:
         known = len(run.history.stages)
-        whose = "Training" if known == run.cascade.n_stages else f"Training of {counted(known, 'stage')}"
+        whose = "Training" if known == run.cascade.n_stages else f"Training of {pluralize(known, 'stage')}"
         peak = max((stage.memory or 0 for stage in run.history.stages.values()), default=0)
         memory = f" and {memory_size(peak)} of memory" if peak else ""
         yield f"{whose} took {duration(seconds)}{memory}."

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib.resources import files
 
 from vjcascade.errors import SettingsError
-from vjcascade.words import duration, memory_size
+from vjcascade.messages import duration, memory_size
 
 
 def template(name: str) -> Callable[..., str]:

@@ -1,4 +1,4 @@
-from .run import train_from_sources as train_from_sources
+from .run import train as train, train_from_sources as train_from_sources
 from .settings import (
     Preset as Preset,
     TrainingSettings as TrainingSettings,
@@ -6,4 +6,4 @@ from .settings import (
 )
 from .settings_file import read_settings as read_settings
 
-__all__ = ["Preset", "TrainingSettings", "preset_settings", "read_settings", "train_from_sources"]
+__all__ = ["Preset", "TrainingSettings", "preset_settings", "read_settings", "train", "train_from_sources"]

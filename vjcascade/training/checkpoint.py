@@ -17,13 +17,13 @@ from typing import Any
 from vjcascade.cascade import Cascade
 from vjcascade.errors import SettingsError
 from vjcascade.files import nearest_folder
-from vjcascade.training.base import Base
-from vjcascade.training.carried import Carried
+from vjcascade.messages import pluralize
 from vjcascade.training.events import StageRecord
+from vjcascade.training.mining.retained_negatives import RetainedNegatives
 from vjcascade.training.records import read_records
 from vjcascade.training.settings import TrainingSettings
+from vjcascade.training.warm_start import BaseModel
 from vjcascade.types import Size
-from vjcascade.words import counted
 
 MODEL_NAME = "cascade.xml"
 
@@ -44,7 +44,7 @@ class Checkpoint:
         One for each, but for those that were trained elsewhere and have none.
     origin : mapping
         Settings and data of the run, and the model that it continues, as plain JSON values.
-    carried : Carried, optional
+    retained : RetainedNegatives, optional
         False alarms of the last stage; none if not given.
     is_saved : bool
         Whether all this is in the folder already.
@@ -56,14 +56,14 @@ class Checkpoint:
         cascade: Cascade,
         records: list[StageRecord],
         origin: Mapping[str, Any],
-        carried: Carried | None = None,
+        retained: RetainedNegatives | None = None,
         *,
         is_saved: bool = False,
     ) -> None:
         self.path = path
         self.cascade = cascade
         self.records = records
-        self.carried = carried or Carried.none(cascade.window)
+        self.retained = retained or RetainedNegatives.none(cascade.window)
         self._origin = dict(origin)
         self._is_saved = is_saved
 
@@ -75,7 +75,7 @@ class Checkpoint:
         settings: TrainingSettings,
         data: Mapping[str, Any],
         *,
-        base: Base | None = None,
+        base: BaseModel | None = None,
         resume: bool = False,
         overwrite: bool = False,
     ) -> Checkpoint:
@@ -91,7 +91,7 @@ class Checkpoint:
             All but those in `MAY_CHANGE` must be those of the run that is resumed.
         data : mapping
             What tells one set of training data from another; plain JSON values.
-        base : Base, optional
+        base : BaseModel, optional
             The model to add stages to. A run that is resumed knows it and need not be told again.
         resume : bool
             Go on with the model in the folder, if there is one.
@@ -175,9 +175,11 @@ class Checkpoint:
             If it cannot be saved.
         """
         if self.n_continued and not self._is_saved:
-            self._write(self.cascade, self.records, self.carried)
+            self._write(self.cascade, self.records, self.retained)
 
-    def save(self, cascade: Cascade, record: StageRecord, carried: Carried | None = None) -> Cascade:
+    def save(
+        self, cascade: Cascade, record: StageRecord, retained: RetainedNegatives | None = None
+    ) -> Cascade:
         """Save the cascade with its newest stage, atomically; return it with its metadata.
 
         Parameters
@@ -186,7 +188,7 @@ class Checkpoint:
             One stage longer than before.
         record : StageRecord
             Of this stage.
-        carried : Carried, optional
+        retained : RetainedNegatives, optional
             False alarms of this stage; none if not given.
 
         Returns
@@ -199,34 +201,36 @@ class Checkpoint:
         OSError
             If a file cannot be written, as on a full disk. What was saved before is untouched.
         """
-        return self._write(cascade, [*self.records, record], carried or Carried.none(cascade.window))
+        return self._write(
+            cascade, [*self.records, record], retained or RetainedNegatives.none(cascade.window)
+        )
 
-    def _write(self, cascade: Cascade, records: list[StageRecord], carried: Carried) -> Cascade:
-        told = {"stages": [one.as_dict() for one in records], "carried_sha256": carried.digest}
+    def _write(self, cascade: Cascade, records: list[StageRecord], retained: RetainedNegatives) -> Cascade:
+        told = {"stages": [one.as_dict() for one in records], "carried_sha256": retained.digest}
         cascade = cascade.with_metadata({**self._origin, **told})
         folder = self.path.parent
-        kept = None if carried.is_empty else folder / CARRIED_NAME.format(cascade.n_stages)
+        kept = None if retained.is_empty else folder / CARRIED_NAME.format(cascade.n_stages)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             if kept is not None:
-                carried.save(kept)
+                retained.save(kept)
             cascade.save(self.path)
         except OSError as error:
             raise OSError(error.errno, self._what_is_lost(error, cascade), error.filename) from error
         for path in folder.glob(CARRIED_NAME.format("*")):
             if path != kept:
                 path.unlink(missing_ok=True)
-        self.cascade, self.records, self.carried, self._is_saved = cascade, records, carried, True
+        self.cascade, self.records, self.retained, self._is_saved = cascade, records, retained, True
         return cascade
 
     def _what_is_lost(self, error: OSError, cascade: Cascade) -> str:
         n_saved = self.cascade.n_stages if self._is_saved else 0
         kept = (
-            f"that of {counted(n_saved, 'stage')} is, make room and resume"
+            f"that of {pluralize(n_saved, 'stage')} is, make room and resume"
             if n_saved
             else "make room and begin again"
         )
-        return f"{error.strerror}; the model of {counted(cascade.n_stages, 'stage')} is not saved, {kept}"
+        return f"{error.strerror}; the model of {pluralize(cascade.n_stages, 'stage')} is not saved, {kept}"
 
 
 MAY_CHANGE = ("settings.max_stages", "settings.target_false_alarm_rate", "settings.max_windows")
@@ -295,10 +299,10 @@ def _records(path: Path, cascade: Cascade) -> list[StageRecord]:
     return records
 
 
-def _carried(path: Path, cascade: Cascade) -> Carried:
+def _carried(path: Path, cascade: Cascade) -> RetainedNegatives:
     """Return the false alarms that belong to the model; none with models that were saved without."""
-    nothing = Carried.none(cascade.window)
+    nothing = RetainedNegatives.none(cascade.window)
     digest = cascade.metadata.get("carried_sha256", nothing.digest)
     if digest == nothing.digest:
         return nothing
-    return Carried.load(path.with_name(CARRIED_NAME.format(cascade.n_stages)), str(digest))
+    return RetainedNegatives.load(path.with_name(CARRIED_NAME.format(cascade.n_stages)), str(digest))

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vjcascade.buffers import ReusableBuffer
 from vjcascade.features.binning import BinStore
-from vjcascade.scratch import Space
 from vjcascade.training.usage import Stopwatch
 
 
@@ -150,7 +150,7 @@ class RunBegun:
     mean_positive : ndarray of shape (h, w), dtype uint8, or None
         The mean of the positives to train on.
     sources : mapping
-        Paths as given, by parameter of `train_from_sources`: of "positives" and "negatives"; if they were given, a
+        Paths as given, by parameter of `train`: of "positives" and "negatives"; if they were given, a
         sequence of those of "more_negatives", and that of the model to "continue_from".
     """
 
@@ -298,7 +298,7 @@ class Work:
         Takes the time of its parts.
     store : BinStore, optional
         The bins of features, kept from stage to stage.
-    histograms : Space, optional
+    histograms : ReusableBuffer, optional
         Where histograms are kept.
     """
 
@@ -308,7 +308,7 @@ class Work:
     stage: int = 0
     clock: Stopwatch = field(default_factory=Stopwatch, compare=False)
     store: BinStore | None = field(default=None, compare=False)
-    histograms: Space | None = field(default=None, compare=False)
+    histograms: ReusableBuffer | None = field(default=None, compare=False)
 
     def progress(self, done: int, total: int, detail: str = "", pass_rate: float | None = None) -> None:
         """Tell how far it is.

@@ -9,23 +9,23 @@ from pathlib import Path
 from vjcascade.cascade import Cascade, checked_window
 from vjcascade.errors import SettingsError, SourceError
 from vjcascade.files import remove_leftovers
+from vjcascade.messages import pluralize
 from vjcascade.parallel import checked_memory, checked_threads
-from vjcascade.training.base import Base
 from vjcascade.training.checkpoint import MODEL_NAME, Checkpoint
+from vjcascade.training.data.reading import Reader, Sources
 from vjcascade.training.events import Listener, Note, both, ignore
 from vjcascade.training.history import HistoryWriter
-from vjcascade.training.reading import Reader, Sources
 from vjcascade.training.run_lock import only_run_in
 from vjcascade.training.settings import TrainingSettings
-from vjcascade.training.trainer import train
+from vjcascade.training.trainer import train_stages
+from vjcascade.training.warm_start import BaseModel
 from vjcascade.types import Size
-from vjcascade.words import counted
 
 PHOTOS_SHARE = 0.25
 """Share of the memory that decoded photos may take; those that do not fit are decoded whenever they are searched."""
 
 
-def train_from_sources(  # noqa: PLR0913  the door to all of training: each is a user's choice
+def train(  # noqa: PLR0913  the door to all of training: each is a user's choice
     positives: str | PathLike[str],
     negatives: str | PathLike[str],
     output: str | PathLike[str],
@@ -103,7 +103,7 @@ def train_from_sources(  # noqa: PLR0913  the door to all of training: each is a
     refuse_one_for_both(positives, [negatives, *more_negatives])
     folder = Path(output)
     Checkpoint.check_folder(folder, resume=resume, overwrite=overwrite)
-    base = None if continue_from is None else Base.load(Path(continue_from), settings.features)
+    base = None if continue_from is None else BaseModel.load(Path(continue_from), settings.features)
     if base is not None:
         _refuse_too_few_stages(base, settings)
     with only_run_in(folder):
@@ -127,9 +127,9 @@ def train_from_sources(  # noqa: PLR0913  the door to all of training: each is a
         if checkpoint.cascade.n_stages:
             n_stages = checkpoint.cascade.n_stages
             start = continue_from if base and n_stages == checkpoint.n_continued else checkpoint.path
-            listener(Note(f"going on with {start}, {counted(n_stages, 'stage')} so far"))
+            listener(Note(f"going on with {start}, {pluralize(n_stages, 'stage')} so far"))
         with HistoryWriter(checkpoint.path, lambda text: listener(Note(text))) as history:
-            return train(
+            return train_stages(
                 crops,
                 photos,
                 settings,
@@ -140,6 +140,10 @@ def train_from_sources(  # noqa: PLR0913  the door to all of training: each is a
                 n_threads=n_threads,
                 listener=both(history, listener),
             )
+
+
+train_from_sources = train
+"""The name that `train` had before 0.2."""
 
 
 def _named(
@@ -178,16 +182,16 @@ def refuse_one_for_both(positives: str | PathLike[str], negatives: Sequence[str 
         )
 
 
-def _refuse_too_few_stages(base: Base, settings: TrainingSettings) -> None:
+def _refuse_too_few_stages(base: BaseModel, settings: TrainingSettings) -> None:
     n_there = base.cascade.n_stages
     if n_there >= settings.max_stages:
         raise SettingsError(
-            f"{base.origin['model']} has {counted(n_there, 'stage')} already, and max_stages {settings.max_stages} "
+            f"{base.origin['model']} has {pluralize(n_there, 'stage')} already, and max_stages {settings.max_stages} "
             "counts them: raise it"
         )
 
 
-def _known_window(window: Size | None, base: Base | None, resumed: Path | None) -> Size | None:
+def _known_window(window: Size | None, base: BaseModel | None, resumed: Path | None) -> Size | None:
     """Return the window to train with, if it is not to be proposed from the crops."""
     if base is None:
         return Cascade.load(resumed).window if window is None and resumed and resumed.exists() else window

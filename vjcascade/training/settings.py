@@ -16,8 +16,8 @@ from vjcascade.boosters import make_booster
 from vjcascade.boosters.costs import Costs, parse_costs
 from vjcascade.errors import SettingsError
 from vjcascade.features import HaarMode
+from vjcascade.messages import suggest
 from vjcascade.types import FeatureType
-from vjcascade.words import name_hint
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -203,7 +203,7 @@ def _choice(name: str, value: Any, choices: type[Choice]) -> Choice:
         return choices(value)
     except ValueError:
         raise SettingsError(
-            f"there is no {name} {value!r}; {name_hint(str(value), map(str, choices))}"
+            f"there is no {name} {value!r}; {suggest(str(value), map(str, choices))}"
         ) from None
 
 
@@ -212,7 +212,7 @@ def _feature_type(name: str, value: Any) -> FeatureType:
         return FeatureType(str(value).upper())
     except ValueError:
         known = [kind.lower() for kind in FeatureType]
-        raise SettingsError(f"there are no {name} {value!r}; {name_hint(str(value), known)}") from None
+        raise SettingsError(f"there are no {name} {value!r}; {suggest(str(value), known)}") from None
 
 
 _KINDS: dict[str, Callable[[str, Any], Any]] = {

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from vjcascade.errors import SettingsError
+from vjcascade.messages import near_file, suggest
 from vjcascade.training.settings import Preset, TrainingSettings, preset_settings
-from vjcascade.words import name_hint, near_file
 
 
 def read_settings(path: str | PathLike[str], **changes: Any) -> TrainingSettings:
@@ -78,7 +78,7 @@ def _read(path: Path) -> dict[str, Any]:
     for key, value in told.items():
         name = key.replace("-", "_")
         if name not in known:
-            raise SettingsError(f"{path}: there is no setting {key!r}; {name_hint(name, known)}")
+            raise SettingsError(f"{path}: there is no setting {key!r}; {suggest(name, known)}")
         if name in named:
             raise SettingsError(f"{path}: {name} is set twice, with hyphens and with underscores")
         named[name] = value

@@ -13,10 +13,10 @@ from vjcascade.boosters import Costs, make_booster
 from vjcascade.boosters.thresholds import hit_rate_threshold, n_allowed_misses
 from vjcascade.cascade import THRESHOLD_EPSILON, Stage
 from vjcascade.features.integrals import WindowIntegrals
-from vjcascade.training.boosting import WeakClassifier, boost
+from vjcascade.learning.boosting import WeakClassifier, boost
+from vjcascade.learning.samples import WindowSamples, has_tilted, samples_of, values_of
+from vjcascade.learning.search import StumpSearch
 from vjcascade.training.events import Rates, RoundDone, Work
-from vjcascade.training.samples import WindowSamples, has_tilted, samples_of, values_of
-from vjcascade.training.search import StumpSearch
 from vjcascade.training.settings import TrainingSettings
 
 BASELINE = "adaboost"

@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 from vjcascade.cascade import Cascade
 from vjcascade.detection.scanner import evaluate_windows
 from vjcascade.errors import SettingsError
-from vjcascade.features import HaarMode, count_cells, count_features, enumerate_cells, enumerate_features
+from vjcascade.features import HaarMode, count_haar, count_lbp, enumerate_haar, enumerate_lbp
 from vjcascade.features.binning import bin_store, spread_places
 from vjcascade.features.integrals import WindowIntegrals
+from vjcascade.learning.samples import has_tilted
+from vjcascade.messages import pluralize
 from vjcascade.parallel import checked_memory, checked_threads
-from vjcascade.training.backgrounds import Backgrounds
-from vjcascade.training.carried import Carried
 from vjcascade.training.checkpoint import Checkpoint
-from vjcascade.training.data import TrainingData
+from vjcascade.training.data.backgrounds import BackgroundImages
+from vjcascade.training.data.positives import Positives
+from vjcascade.training.data.training_data import TrainingData
 from vjcascade.training.events import (
     Ended,
     Listener,
@@ -32,24 +34,22 @@ from vjcascade.training.events import (
     Work,
     ignore,
 )
-from vjcascade.training.negatives import Negatives, NegativesSearch, expected_pass_rate, why_too_few
-from vjcascade.training.positives import Positives
-from vjcascade.training.room import Needs, Room
-from vjcascade.training.samples import has_tilted
+from vjcascade.training.memory_plan import MemoryEstimate, MemoryPlan
+from vjcascade.training.mining.negatives import Negatives, NegativesSearch, expected_pass_rate, why_too_few
+from vjcascade.training.mining.retained_negatives import RetainedNegatives
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.stage import StageResult, StageWindows, train_stage
 from vjcascade.training.usage import Stopwatch, resident_memory
 from vjcascade.types import FeatureType
-from vjcascade.words import counted
 
 
-def train(  # noqa: PLR0913  data, settings, and where and how it runs
+def train_stages(  # noqa: PLR0913  data, settings, and where and how it runs
     positives: Positives,
-    photos: Backgrounds,
+    photos: BackgroundImages,
     settings: TrainingSettings,
     checkpoint: Checkpoint,
     *,
-    more_photos: Backgrounds | None = None,
+    more_photos: BackgroundImages | None = None,
     sources: Mapping[str, str | Sequence[str]] | None = None,
     memory_limit: int | None = None,
     n_threads: int | None = None,
@@ -61,13 +61,13 @@ def train(  # noqa: PLR0913  data, settings, and where and how it runs
     ----------
     positives : Positives
         The object, in windows.
-    photos : Backgrounds
+    photos : BackgroundImages
         Photos without it.
     settings : TrainingSettings
         Targets, booster, limits.
     checkpoint : Checkpoint
         Where stages are saved, and where a run that was interrupted or that continues a model goes on.
-    more_photos : Backgrounds, optional
+    more_photos : BackgroundImages, optional
         Photos without the object that are not to be held out.
     sources : mapping, optional
         Where all this comes from, for the listener; see `vjcascade.training.events.RunBegun`.
@@ -109,10 +109,10 @@ def train(  # noqa: PLR0913  data, settings, and where and how it runs
         if isinstance(trained, str):
             if cascade.n_stages == checkpoint.n_continued:
                 raise SettingsError(f"no stage could be trained: {trained}")
-            listener(Ended(f"training ended early with {counted(cascade.n_stages, 'stage')}: {trained}"))
+            listener(Ended(f"training ended early with {pluralize(cascade.n_stages, 'stage')}: {trained}"))
             return cascade
         cascade = trained
-    listener(Ended(f"training ended with {counted(cascade.n_stages, 'stage')}: {finished}"))
+    listener(Ended(f"training ended with {pluralize(cascade.n_stages, 'stage')}: {finished}"))
     return cascade
 
 
@@ -124,7 +124,7 @@ class _Run:
         data: TrainingData,
         settings: TrainingSettings,
         checkpoint: Checkpoint,
-        room: Room,
+        room: MemoryPlan,
         n_threads: int,
         listener: Listener,
     ) -> None:
@@ -135,7 +135,7 @@ class _Run:
         self._listener = listener
         self._search = NegativesSearch(data.photos, data.held_out_photos, settings, n_threads, listener)
         window, is_lbp = checkpoint.cascade.window, settings.features is FeatureType.LBP
-        self._pool = enumerate_cells(window) if is_lbp else enumerate_features(window, settings.mode)
+        self._pool = enumerate_lbp(window) if is_lbp else enumerate_haar(window, settings.mode)
         few = data.positives[spread_places(len(data.positives))]
         integrals = WindowIntegrals.of(few, tilted=has_tilted(self._pool))
         self._store = bin_store(self._pool, integrals, n_threads, room.bins)
@@ -198,10 +198,10 @@ class _Run:
             return "no positive passes the stages so far"
         n_wanted = self._settings.negatives_for(len(self._data.positives))
         pass_rate = expected_pass_rate(self._checkpoint.records, cascade.n_stages)
-        carried = self._checkpoint.carried
-        self._listener(Note(self._search.forecast(cascade, n_wanted, len(carried.training), pass_rate)))
+        retained = self._checkpoint.retained
+        self._listener(Note(self._search.forecast(cascade, n_wanted, len(retained.training), pass_rate)))
         with clock.part("mining"):
-            negatives = self._search.find(cascade, n_wanted, carried.training, pass_rate)
+            negatives = self._search.find(cascade, n_wanted, retained.training, pass_rate)
         if why := why_too_few(cascade, negatives):
             return why
         self._listener(
@@ -209,7 +209,7 @@ class _Run:
         )
         with clock.part("mining"):
             held_out = self._search.find(
-                cascade, len(negatives) // 2, carried.held_out, pass_rate, held_out=True
+                cascade, len(negatives) // 2, retained.held_out, pass_rate, held_out=True
             )
         return StageWindows(positives, negatives.windows, held_out_positives, held_out.windows), negatives
 
@@ -218,9 +218,9 @@ class _Run:
         survivors: NDArray[np.uint8] = windows[passed == cascade.n_stages]
         return survivors
 
-    def _left(self, longer: Cascade, windows: StageWindows) -> Carried:
+    def _left(self, longer: Cascade, windows: StageWindows) -> RetainedNegatives:
         """Return the false alarms of the newest stage."""
-        return Carried(
+        return RetainedNegatives(
             self._survivors(longer, windows.negatives), self._survivors(longer, windows.held_out_negatives)
         )
 
@@ -269,14 +269,14 @@ def _why_finished(checkpoint: Checkpoint, settings: TrainingSettings) -> str:
 
 def _room(
     checkpoint: Checkpoint, data: TrainingData, settings: TrainingSettings, memory_limit: int, n_threads: int
-) -> Room:
+) -> MemoryPlan:
     """Return where a stage keeps its features, so that it fits into what is left of the memory."""
     window, is_lbp = checkpoint.cascade.window, settings.features is FeatureType.LBP
     n_negatives = settings.negatives_for(len(data.positives))
     n_windows = len(data.positives) + len(data.held_out_positives) + n_negatives + n_negatives // 2
-    needs = Needs.of(
+    needs = MemoryEstimate.of(
         window,
-        count_cells(window) if is_lbp else count_features(window, settings.mode),
+        count_lbp(window) if is_lbp else count_haar(window, settings.mode),
         n_windows,
         tilted=settings.mode is HaarMode.ALL and not is_lbp,
         n_threads=n_threads,

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from itertools import chain, combinations
+
+import numpy as np
+import pytest
+
+from vjcascade.boosters import BoostingState, Costs, Round, booster_names, make_booster
+from vjcascade.learning.weak_splits import NO_CODES, SUBSETS, THRESHOLDS, Stump, between
+
+ADABOOST = make_booster("adaboost", Costs())
+
+
+def a_round(labels, weights):
+    return Round.of_weights(weights / weights.sum(), BoostingState.start(np.asarray(labels, np.int8)))
+
+
+def codes_and_round(rng, n=60):
+    """Return values of one feature of six codes, and a round."""
+    labels = np.where(np.arange(n) < n // 2, 1, -1)
+    codes = rng.choice(np.array([0, 31, 32, 100, 129, 255], np.uint8), n)
+    return codes, a_round(labels, rng.random(n))
+
+
+@pytest.mark.parametrize("name", booster_names())
+def test_no_subset_of_codes_is_better(rng, name):
+    booster = make_booster(name, Costs(3, 1), 10)
+    for _ in range(5):
+        codes, round_ = codes_and_round(rng)
+        stumps = [
+            SUBSETS.constant(1, round_),
+            SUBSETS.constant(-1, round_),
+            SUBSETS.best(3, codes, round_, booster),
+        ]
+        there = np.unique(codes)
+        subsets = chain.from_iterable(combinations(there, k) for k in range(len(there) + 1))
+        called = np.array([np.where(np.isin(codes, subset), -1, 1) for subset in subsets])
+        errors_p, errors_n = (called < 0) @ round_.positive_part, (called > 0) @ round_.negative_part
+        offered = booster.loss(*np.array([(one.error_p, one.error_n) for one in stumps if one]).T, round_)
+        assert offered.min() == pytest.approx(booster.loss(errors_p, errors_n, round_).min(), abs=1e-12)
+
+
+def test_what_a_stump_over_codes_says_is_what_it_does(rng):
+    codes, round_ = codes_and_round(rng)
+    stump = SUBSETS.best(3, codes, round_, ADABOOST)
+    assert stump.feature == 3
+    outputs = [stump.sides[not (stump.subset[code // 32] >> (code % 32) & 1)] for code in codes.tolist()]
+    assert np.where(stump.goes_left(codes), *stump.sides).tolist() == outputs
+    errors = (
+        round_.positive_part[np.array(outputs) < 0].sum(),
+        round_.negative_part[np.array(outputs) > 0].sum(),
+    )
+    assert (stump.error_p, stump.error_n) == pytest.approx(errors, abs=1e-15)
+
+
+def test_codes_without_weight_are_called_negative(rng):
+    codes, round_ = codes_and_round(rng)
+    others = np.setdiff1d(np.arange(256), codes).astype(np.uint8)
+    stump = SUBSETS.best(0, codes, round_, ADABOOST)
+    assert (np.where(stump.goes_left(others), *stump.sides) == -1).all()
+    part = round_.within(codes != 255)
+    stump = SUBSETS.best(0, codes, part, ADABOOST)
+    assert np.where(stump.goes_left(np.array([255])), *stump.sides).tolist() == [-1]
+
+
+def test_a_single_code_has_no_stump(rng):
+    _, round_ = codes_and_round(rng)
+    assert SUBSETS.best(0, np.full(60, 9, np.uint8), round_, ADABOOST) is None
+    assert SUBSETS.points(np.full((1, 60), 9, np.uint8), round_)[1].shape == (2, 1)
+
+
+@pytest.mark.parametrize("splits", [SUBSETS, THRESHOLDS])
+def test_constants(rng, splits):
+    codes, round_ = codes_and_round(rng)
+    for side, errors in ((1, (0, round_.negative_weight)), (-1, (round_.positive_weight, 0))):
+        stump = splits.constant(side, round_)
+        assert (np.where(stump.goes_left(codes), *stump.sides) == side).all()
+        assert (stump.error_p, stump.error_n) == errors
+    assert SUBSETS.constant(1, round_).subset == NO_CODES
+
+
+def test_words_are_those_of_the_model_file():
+    """Bit ``code & 31`` of word ``code >> 5``."""
+    stump = Stump(0, np.float32(0), (-1, 1), 0.0, 0.0, (0, 1 << 5, 0, 0, 0, 0, 0, 1 << 31))
+    assert np.flatnonzero(stump.goes_left(np.arange(256))).tolist() == [37, 255]
+
+
+def test_between():
+    one = np.float32(1)
+    after = np.nextafter(one, np.float32(2))
+    big = np.float32(3e38)
+    assert between(one, np.float32(2)) == 1.5
+    assert between(one, after) == after
+    assert between(big, np.nextafter(big, np.float32(np.inf))) > big
+    assert between(-after, -one) == -one

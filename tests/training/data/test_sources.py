@@ -1,0 +1,97 @@
+"""Folders and lists before a picture is opened, and the report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vjcascade.errors import SourceError
+from vjcascade.training.data.sources import Skipped, SourceReport, list_pictures, pixel_digest, refuse_skipped
+
+
+def touch(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+
+
+def test_folder_is_searched_in_a_fixed_order(tmp_path: Path) -> None:
+    junk = ("Thumbs.db", ".DS_Store", "notes.txt", ".hidden.png", ".cache/x.png", "sub/.trash/y.png", "png")
+    touch(tmp_path, "b.JPG", "sub/deep/a.png", "B.png", "a.jpeg", *junk)
+    listing = list_pictures(tmp_path, "positives")
+    assert [picture.name for picture in listing.pictures] == ["B.png", "a.jpeg", "b.JPG", "sub/deep/a.png"]
+    assert listing.skipped == ()
+    assert listing.unit == "image files"
+
+
+def test_hidden_parents_of_the_source_do_not_matter(tmp_path: Path) -> None:
+    touch(tmp_path, ".data/pos/a.png")
+    assert len(list_pictures(tmp_path / ".data" / "pos", "positives").pictures) == 1
+
+
+@pytest.mark.parametrize(("written", "near"), [("poss", "pos"), ("pis", "pos"), ("NEG", None)])
+def test_source_that_does_not_exist(tmp_path: Path, written: str, near: str | None) -> None:
+    touch(tmp_path, "pos/a.png")
+    with pytest.raises(SourceError) as caught:
+        list_pictures(tmp_path / written, "positives")
+    assert str(tmp_path / written) in str(caught.value)
+    assert ("did you mean" in str(caught.value)) is (near is not None)
+    assert near is None or f"did you mean {near}?" in str(caught.value)
+
+
+def test_source_whose_name_is_too_long(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"positives: .* cannot be read: File name too long"):
+        list_pictures(tmp_path / ("x" * 5000), "positives")
+
+
+def test_missing_folder_on_the_way(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"does not exist$"):
+        list_pictures(tmp_path / "gone" / "pos", "positives")
+
+
+def test_folder_without_pictures_says_what_was_looked_for(tmp_path: Path) -> None:
+    touch(tmp_path, "notes.txt")
+    with pytest.raises(SourceError, match=r"no picture in .*looked for files named .*\*\.png"):
+        list_pictures(tmp_path, "negatives")
+
+
+def test_empty_list(tmp_path: Path) -> None:
+    (tmp_path / "bg.txt").write_text("\n# nothing\n")
+    with pytest.raises(SourceError, match=r"no picture in .*bg\.txt; looked for lines that name"):
+        list_pictures(tmp_path / "bg.txt", "negatives")
+
+
+def test_list_keeps_lines_for_the_report(tmp_path: Path) -> None:
+    touch(tmp_path, "a.png")
+    (tmp_path / "info.dat").write_text("a.png 1 1 2 3 4\ngone.png 1 1 2 3 4\n")
+    listing = list_pictures(tmp_path / "info.dat", "positives")
+    assert listing.unit == "boxes"
+    assert [picture.label for picture in listing.pictures] == ["info.dat:1: a.png"]
+    assert [skipped.name for skipped in listing.skipped] == ["info.dat:2"]
+
+
+def test_report_is_cut_after_the_limit() -> None:
+    skipped = tuple(Skipped(f"{i}.png", "is empty") for i in range(25))
+    report = SourceReport("negatives", "neg", "image files", 3, skipped, notes=("look here",))
+    lines = report.lines()
+    assert lines[0] == "negatives: found 28 image files in neg, used 3, skipped 25"
+    assert lines[1] == "  skipped 0.png: is empty"
+    assert lines[20:] == ["  skipped 19.png: is empty", "  ... and 5 more", "  note: look here"]
+    assert len(report.lines(limit=2)) == 5
+
+
+def test_strict_names_what_was_skipped() -> None:
+    refuse_skipped(SourceReport("positives", "pos", "image files", 3))
+    report = SourceReport("positives", "pos", "image files", 3, (Skipped("a.png", "is empty"),))
+    with pytest.raises(SourceError, match=r"1 of 4 image files in pos(.|\n)*a\.png: is empty"):
+        refuse_skipped(report)
+
+
+def test_digest_sees_shape_and_pixels() -> None:
+    gray = np.arange(6, dtype=np.uint8)
+    digests = {pixel_digest(gray.reshape(shape)) for shape in ((2, 3), (3, 2), (1, 6))}
+    assert len(digests) == 3
+    assert pixel_digest(gray.reshape(2, 3)) in digests
+    assert pixel_digest(gray.reshape(2, 3)[:, ::-1]) not in digests

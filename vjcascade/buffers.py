@@ -1,0 +1,126 @@
+"""Arrays too large for memory, in files without a name that are gone when the process is."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+LINE = 64
+"""Bytes that a processor reads at once: large arrays begin with a whole line."""
+
+_CHUNK = b"\0" * 2**24
+
+
+def allocate(shape: tuple[int, ...], dtype: DTypeLike, folder: Path | None) -> NDArray[Any]:
+    """Return an array whose content is not set yet, in memory or on disk.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Its shape.
+    dtype : data-type
+        Its dtype.
+    folder : Path or None
+        Where its file shall be; None for an array in memory. The file has no name, so that even a process that is
+        killed leaves nothing behind. All its space is taken at once: a disk that is full is told of here, not by
+        a crash later.
+
+    Returns
+    -------
+    ndarray
+        Of the shape and dtype.
+
+    Raises
+    ------
+    OSError
+        If the disk has no room for it.
+
+    Examples
+    --------
+    >>> array = allocate((3, 5), np.uint8, Path())
+    >>> array[:] = 7
+    >>> release_pages(array)
+    >>> int(array.sum())
+    105
+    """
+    n_bytes = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+    if folder is None or n_bytes == 0:
+        spare = np.empty(n_bytes + LINE, np.uint8)
+        first = -spare.ctypes.data % LINE
+        return spare[first : first + n_bytes].view(dtype).reshape(shape)
+    with tempfile.TemporaryFile(dir=folder) as file:
+        _take_space(file.fileno(), n_bytes)
+        return np.frombuffer(mmap.mmap(file.fileno(), n_bytes), dtype).reshape(shape)
+
+
+class ReusableBuffer:
+    """Memory, or a file, for one array at a time: the next one takes the place of the last.
+
+    An operating system hands out memory at about the speed of computing what goes into it. So who needs arrays of
+    about one size, one after the other, had better keep their memory.
+
+    Parameters
+    ----------
+    folder : Path, optional
+        Where arrays are kept; see `allocate`.
+
+    Examples
+    --------
+    >>> space = ReusableBuffer()
+    >>> first = space.array((100, 10), np.uint8)
+    >>> np.shares_memory(first, space.array((9, 11), np.uint64))
+    True
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder
+        self._bytes = np.empty(0, np.uint8)
+
+    def array(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+        """Return an array whose content is not set yet; the one returned before must not be used any more.
+
+        Raises
+        ------
+        OSError
+            If the disk has no room for it.
+        """
+        n_bytes = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+        if n_bytes > len(self._bytes):
+            self._bytes = np.empty(0, np.uint8)
+            self._bytes = allocate((n_bytes,), np.uint8, self.folder)
+        return self._bytes[:n_bytes].view(dtype).reshape(shape)
+
+
+def release_pages(rows: NDArray[Any]) -> None:
+    """Give back the memory in which rows of an array on disk are looked at; what was written to them is kept.
+
+    Parameters
+    ----------
+    rows : ndarray
+        A contiguous part of what `allocate` or `ReusableBuffer.array` returned; of an array in memory nothing happens.
+    """
+    base: Any = rows
+    while isinstance(base, np.ndarray):
+        base = base.base
+    file = base.obj if isinstance(base, memoryview) else base
+    if isinstance(file, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        first = rows.ctypes.data - np.frombuffer(file, np.uint8).ctypes.data
+        start = -(-first // mmap.PAGESIZE) * mmap.PAGESIZE  # a page that rows share with others stays
+        whole = first + rows.nbytes == len(file)
+        stop = len(file) if whole else (first + rows.nbytes) // mmap.PAGESIZE * mmap.PAGESIZE
+        if stop > start:
+            file.madvise(mmap.MADV_DONTNEED, start, stop - start)
+
+
+def _take_space(file: int, n_bytes: int) -> None:
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file, 0, n_bytes)
+    else:
+        for start in range(0, n_bytes, len(_CHUNK)):
+            os.write(file, _CHUNK[: n_bytes - start])

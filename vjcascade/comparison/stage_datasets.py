@@ -1,0 +1,280 @@
+"""The windows of a cascade's stages, frozen: every booster gets the same ones.
+
+A reference cascade decides what reaches a stage: the positives that pass its stages before, and negatives mined for
+each stage with these. All of a stage's windows are then split anew for every seed, so it does not matter that the
+reference has learnt from some of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.cascade import Cascade
+from vjcascade.comparison.problems import MIN_OF_CLASS, Indices, WindowProblem
+from vjcascade.detection.scanner import evaluate_windows
+from vjcascade.errors import SettingsError
+from vjcascade.features import HaarMode, enumerate_haar, enumerate_lbp
+from vjcascade.features.integrals import WindowIntegrals
+from vjcascade.learning.samples import has_tilted, labels_of
+from vjcascade.messages import pluralize
+from vjcascade.training.checkpoint import Checkpoint
+from vjcascade.training.data.backgrounds import BackgroundImages
+from vjcascade.training.data.positives import Positives
+from vjcascade.training.events import Listener, Note, Work
+from vjcascade.training.mining.mining import Mined, mine_negatives
+from vjcascade.training.settings import TrainingSettings
+from vjcascade.training.trainer import train_stages
+from vjcascade.training.warm_start import first_stages
+from vjcascade.types import FeatureType, Size
+
+N_PHOTO_GROUPS = 8
+"""Parts that the photos are dealt into; negatives of one part are never on both sides of a split."""
+
+MIN_PHOTOS_TO_GROUP = 16
+"""Of fewer photos, windows of one photo may be on both sides."""
+
+
+MIN_SAMPLES = 20
+"""Windows of each class; on fewer no reference is trained."""
+
+
+@dataclass(frozen=True)
+class StagePlan:
+    """Which stages are frozen, and how large they are.
+
+    Attributes
+    ----------
+    n_stages : int
+        Stages, from the first.
+    n_samples : int
+        Windows of each class that a seed trains on, where there are so many; as many again are held out.
+    n_features : int or None
+        Features drawn at random from the pool; None for all of them.
+    features : FeatureType
+        Haar or LBP.
+    mode : HaarMode
+        Kinds of Haar features.
+    max_windows : int
+        Windows that mining for a stage looks at, at most.
+    seed : int
+        Of all random choices.
+    """
+
+    n_stages: int = 3
+    n_samples: int = 2000
+    n_features: int | None = None
+    features: FeatureType = FeatureType.HAAR
+    mode: HaarMode = HaarMode.BASIC
+    max_windows: int = 2_000_000_000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (
+            ("n_stages", 1),
+            ("n_samples", MIN_SAMPLES),
+            ("n_features", 1),
+            ("max_windows", 1),
+        ):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise SettingsError(f"{name} {value} is too small: at least {least} is needed")
+
+    @property
+    def n_of_class(self) -> int:
+        """Windows of each class that a stage has in all."""
+        return int(self.n_samples / WindowProblem.shares[0])
+
+    def pool(self, window: Size) -> NDArray[np.void]:
+        """Return the features, shape (n_features,)."""
+        is_lbp = self.features is FeatureType.LBP
+        whole = enumerate_lbp(window) if is_lbp else enumerate_haar(window, self.mode)
+        if self.n_features is None or self.n_features >= len(whole):
+            return whole
+        return whole[np.sort(np.random.default_rng(self.seed).permutation(len(whole))[: self.n_features])]
+
+    def reference_settings(self) -> TrainingSettings:
+        """Return how the reference cascade is trained."""
+        return TrainingSettings(
+            features=self.features,
+            mode=self.mode,
+            max_stages=max(self.n_stages - 1, 1),
+            max_samples=2 * self.n_samples,
+            target_false_alarm_rate=1e-12,
+            max_windows=self.max_windows,
+            baseline=False,
+            seed=self.seed,
+        )
+
+
+def reference_cascade(
+    positives: Positives,
+    photos: BackgroundImages,
+    plan: StagePlan,
+    folder: Path,
+    *,
+    overwrite: bool = False,
+    n_threads: int,
+    listener: Listener,
+) -> Cascade:
+    """Train the reference, or go on with it.
+
+    Parameters
+    ----------
+    positives : Positives
+        Windows of the object.
+    photos : BackgroundImages
+        Photos without it.
+    plan : StagePlan
+        How many stages are needed.
+    folder : Path
+        Where it is kept.
+    overwrite : bool
+        Begin anew.
+    n_threads : int
+        Threads; the cascade does not depend on it.
+    listener : Listener
+        Gets the events of the training.
+
+    Returns
+    -------
+    Cascade
+        Of one stage less than planned, or fewer if negatives run out.
+    """
+    window = positives.window
+    if plan.n_stages == 1:
+        return Cascade.empty(window, plan.features)
+    settings = plan.reference_settings()
+    data = {"positives_sha256": positives.fingerprint, "photos_sha256": photos.fingerprint}
+    checkpoint = Checkpoint.open(folder, window, settings, data, resume=not overwrite, overwrite=overwrite)
+    if checkpoint.cascade.n_stages >= settings.max_stages:
+        return checkpoint.cascade
+    return train_stages(positives, photos, settings, checkpoint, n_threads=n_threads, listener=listener)
+
+
+def freeze_stages(
+    positives: Positives,
+    photos: BackgroundImages,
+    reference: Cascade,
+    plan: StagePlan,
+    n_threads: int,
+    listener: Listener,
+) -> Iterator[tuple[WindowProblem, float]]:
+    """Yield the stages, one after the other, each with the share of the photos' windows that reach it.
+
+    Parameters
+    ----------
+    positives : Positives
+        Windows of the object, some of them if there are too many.
+    photos : BackgroundImages
+        Photos without it.
+    reference : Cascade
+        Its stages say what reaches the next.
+    plan : StagePlan
+        How many, how large.
+    n_threads : int
+        Threads; the windows do not depend on it.
+    listener : Listener
+        Gets notes and progress.
+
+    Yields
+    ------
+    problem : WindowProblem
+        Of stage 1, 2 and so on.
+    pass_rate : float
+        In (0, 1].
+
+    Raises
+    ------
+    SettingsError
+        If the windows of the first stage do not suffice. Too few for a later one end it, and a note says so.
+    """
+    pool = plan.pool(positives.window)
+    chosen = _some_positives(positives, plan)
+    parts = _photo_parts(len(photos), plan.seed)
+    pass_rate = 1.0
+    work = Work("freezing stages", n_threads, listener)
+    for n_before in range(min(plan.n_stages, reference.n_stages + 1)):
+        before = first_stages(reference, n_before)
+        passed, _ = evaluate_windows(before, positives.windows[chosen], work.n_threads)
+        kept = chosen[passed == n_before]
+        mined = [
+            _mine(photos.subset(part), before, plan, number, len(parts), pass_rate, work)
+            for number, part in enumerate(parts)
+        ]
+        n_negatives, n_seen = sum(len(one.windows) for one in mined), sum(one.n_searched for one in mined)
+        pass_rate = max(sum(one.n_accepted for one in mined), 1) / max(n_seen, 1)
+        problem = (
+            f"stage {n_before + 1}: {pluralize(len(kept), 'positive')} and {pluralize(n_negatives, 'negative')} "
+            f"reach it ({n_seen:,} windows were searched)"
+        )
+        if min(len(kept), n_negatives) < 2 * MIN_OF_CLASS:
+            if n_before == 0:
+                raise SettingsError(
+                    f"{problem}: at least {2 * MIN_OF_CLASS} of each are needed; give more pictures"
+                )
+            work.listener(Note(f"{problem}: too few; the comparison ends with stage {n_before}"))
+            return
+        work.listener(Note(problem))
+        yield _problem(n_before + 1, positives, kept, mined, pool), pass_rate
+
+
+def _some_positives(positives: Positives, plan: StagePlan) -> Indices:
+    n = len(positives.windows)
+    if n <= plan.n_of_class:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(plan.seed).permutation(n)[: plan.n_of_class])
+
+
+def _photo_parts(n_photos: int, seed: int) -> list[Indices]:
+    """Deal the photos at random into parts; all into one if they are few."""
+    if n_photos < MIN_PHOTOS_TO_GROUP:
+        return [np.arange(n_photos)]
+    order = np.random.default_rng(seed).permutation(n_photos)
+    return [np.sort(order[part::N_PHOTO_GROUPS]) for part in range(N_PHOTO_GROUPS)]
+
+
+def _mine(
+    photos: BackgroundImages,
+    before: Cascade,
+    plan: StagePlan,
+    part: int,
+    n_parts: int,
+    pass_rate: float,
+    work: Work,
+) -> Mined:
+    number = before.n_stages + 1
+    return mine_negatives(
+        photos,
+        before,
+        -(-plan.n_of_class // n_parts),
+        expected_pass_rate=pass_rate * (0.5 if before.n_stages else 1),
+        max_windows=max(plan.max_windows // n_parts, 1),
+        seed=[plan.seed, number, part],
+        work=Work(
+            f"stage {number}: mining negatives, part {part + 1} of {n_parts}", work.n_threads, work.listener
+        ),
+    )
+
+
+def _problem(
+    number: int, positives: Positives, kept: Indices, mined: list[Mined], pool: NDArray[np.void]
+) -> WindowProblem:
+    windows = np.concatenate([positives.windows[kept], *(one.windows for one in mined)])
+    n_negatives = len(windows) - len(kept)
+    first = int(positives.groups.max()) + 1
+    if len(mined) > 1:
+        negative_groups = np.repeat(np.arange(len(mined)), [len(one.windows) for one in mined])
+    else:
+        negative_groups = np.arange(n_negatives)
+    return WindowProblem(
+        name=f"stage {number}",
+        pool=pool,
+        integrals=WindowIntegrals.of(windows, tilted=has_tilted(pool)),
+        groups=np.concatenate([positives.groups[kept], first + negative_groups]).astype(np.intp),
+        labels=labels_of(len(kept), len(windows)),
+    )

@@ -1,0 +1,156 @@
+"""The cascade as the kernels want it: flat arrays in the order of evaluation, corners as offsets."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.cascade import Cascade
+from vjcascade.features.haar import corner_offsets, inset_offsets
+from vjcascade.features.lbp_pool import cell_offsets
+from vjcascade.kernels.scan import Model
+from vjcascade.types import FeatureType, Size
+
+
+class Layout(NamedTuple):
+    """Where the corners of a window lie in flat integral images, relative to the window's index.
+
+    Attributes
+    ----------
+    stride : int
+        Items from one row to the next.
+    plane : int
+        Items from one integral image to the next.
+    step : int
+        Every `step`-th column lies side by side, phase after phase; `stride` is a multiple of it.
+    """
+
+    stride: int
+    plane: int
+    step: int = 1
+
+    def offsets(self, window: Size) -> NDArray[np.uint32]:
+        """Return the offset of every corner of a window, shape (2, height + 1, width + 1)."""
+        column, phase = np.divmod(np.arange(window.width + 1), self.step)
+        x = column + phase * (self.stride // self.step)
+        y = np.arange(window.height + 1) * self.stride
+        planes = np.arange(2) * self.plane
+        offsets: NDArray[np.intp] = planes[:, None, None] + y[:, None] + x
+        return offsets.astype(np.uint32)
+
+
+LAYOUTS_KEPT = 64
+"""Levels whose offsets are kept for the next picture of the same size: 48 bytes for each node and level."""
+
+MAX_FLOAT32_SUM = 2.0**126
+"""No sum of votes of this size, nor the bars around it, overflows in float32."""
+
+
+class CompiledModel:
+    """A cascade in flat arrays, ready to be placed on integral images of any layout.
+
+    Parameters
+    ----------
+    cascade : Cascade
+        May have no stages.
+
+    Attributes
+    ----------
+    tilted : bool
+        Whether any feature needs the tilted integral image.
+    has_contrast : bool
+        Whether windows are normalised, which needs the squared integral image; LBP does without.
+    """
+
+    def __init__(self, cascade: Cascade) -> None:
+        self.window = cascade.window
+        self.has_contrast = cascade.feature_type is FeatureType.HAAR
+        stride = cascade.window.width + 1  # corners are numbered as in an integral image of one window
+        features = cascade.features[cascade.nodes["feature"]]
+        if self.has_contrast:
+            self.tilted = bool(features["tilted"].any())
+            corners = corner_offsets(features, stride, stride * (cascade.window.height + 1))
+            self._corners = corners.reshape(len(features), 12)
+            self._inset = inset_offsets(cascade.window, stride)
+            self._subsets: NDArray[np.int32] | NDArray[np.int8] = np.empty((0, 8), np.int8)
+        else:
+            self.tilted = False
+            self._corners = cell_offsets(features, stride)
+            self._inset = np.empty(0, np.uint32)
+            self._subsets = np.ascontiguousarray(cascade.nodes["subset"]).view(np.int32)
+        self._numbers = _node_numbers(cascade)
+        self._links = _node_links(cascade)
+        self._placed: dict[Layout, tuple[NDArray[np.uint32], Model]] = {}
+        self._stage_ends = cascade.tree_starts[cascade.stage_starts[1:]].astype(np.int32)
+        self._thresholds = cascade.effective_thresholds.astype(np.float64)
+        self._bars = _float32_bars(self._numbers, self._stage_ends, self._thresholds)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what depends on pictures: it is made again, and other threads may be adding to it."""
+        return {**self.__dict__, "_placed": {}}
+
+    def place(self, layout: Layout) -> tuple[NDArray[np.uint32], Model]:
+        """Return the corners of the inset and the model (see `vjcascade.kernels.scan`) for a layout.
+
+        There are no corners of an inset where windows are not normalised.
+        """
+        placed = self._placed.get(layout)
+        if placed is None:
+            if len(self._placed) >= LAYOUTS_KEPT:
+                self._placed = {}  # threads that still hold the old one lose nothing
+            placed = self._placed[layout] = self._new_place(layout)
+        return placed
+
+    def _new_place(self, layout: Layout) -> tuple[NDArray[np.uint32], Model]:
+        offsets = layout.offsets(self.window).ravel()
+        rest = (self._links, self._stage_ends, self._thresholds, self._subsets, self._bars)
+        return offsets[self._inset], (offsets.take(self._corners), self._numbers, *rest)
+
+
+def _node_numbers(cascade: Cascade) -> NDArray[np.float32]:
+    """Return rectangle weights, threshold and leaf values of every node, shape (n_nodes, 6)."""
+    nodes = cascade.nodes
+    numbers = np.zeros((len(nodes), 6), np.float32)
+    if cascade.feature_type is FeatureType.HAAR:
+        numbers[:, :3] = cascade.features["weights"][nodes["feature"]]
+        numbers[:, 3] = nodes["threshold"]
+    first_leaf = (cascade.tree_starts[:-1] + np.arange(cascade.n_trees))[_tree_of_node(cascade)]
+    for column, side in ((4, "left"), (5, "right")):
+        leaf = np.minimum(nodes[side], 0)
+        numbers[:, column] = np.where(nodes[side] > 0, np.float32(0), cascade.leaves[first_leaf - leaf])
+    return numbers
+
+
+def _node_links(cascade: Cascade) -> NDArray[np.int32] | NDArray[np.int8]:
+    """Return the place of every node, of its children, and its tree's size; no rows if all are stumps."""
+    nodes, tree = cascade.nodes, _tree_of_node(cascade)
+    if len(nodes) == cascade.n_trees:
+        return np.empty((0, 4), np.int8)
+    place = np.arange(len(nodes)) - cascade.tree_starts[tree]
+    children = (np.where(nodes[side] > 0, nodes[side], -1) for side in ("left", "right"))
+    return np.stack([place, *children, np.diff(cascade.tree_starts)[tree]], axis=1).astype(np.int32)
+
+
+def _tree_of_node(cascade: Cascade) -> NDArray[np.intp]:
+    return np.repeat(np.arange(cascade.n_trees), np.diff(cascade.tree_starts))
+
+
+def _float32_bars(
+    numbers: NDArray[np.float32], stage_ends: NDArray[np.int32], thresholds: NDArray[np.float64]
+) -> NDArray[np.float32]:
+    """Return between which sums in float32 a stage's verdict is open, shape (n_stages, 2).
+
+    Adding n numbers one by one in float32 errs by less than n * 2**-24 times the sum of their sizes, n * 2**-24
+    being small; twice that leaves room for the rounding of the bars themselves.
+    """
+    sizes = np.abs(numbers[:, 4:].astype(np.float64)).max(axis=1)  # a node without a leaf has 0
+    first = np.append(0, stage_ends[:-1])
+    total = np.add.reduceat(sizes, first) if len(first) and len(sizes) else np.zeros(len(thresholds))
+    margins = (stage_ends - first + 2) * 2.0**-23 * (total + np.abs(thresholds))
+    margins[total + np.abs(thresholds) > MAX_FLOAT32_SUM] = np.nan  # compares with nothing: all is open
+    bars: NDArray[np.float32] = np.stack([thresholds - margins, thresholds + margins], axis=1).astype(
+        np.float32
+    )
+    return bars

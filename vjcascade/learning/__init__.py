@@ -1,0 +1,9 @@
+"""Weak learning on any samples, windows or rows of a table: boosting loop, search, trees.
+
+It knows nothing of cascades, photos or stages; `vjcascade.training`, `vjcascade.comparison` and `vjcascade.estimators`
+stand on it.
+"""
+
+from vjcascade.learning.pool import PoolRun, boost_pool
+
+__all__ = ["PoolRun", "boost_pool"]

@@ -1,0 +1,158 @@
+"""Training samples as a search sees them: labels, features in one byte each, and their real values."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.buffers import ReusableBuffer
+from vjcascade.features.binning import BinStore, bin_store, spread_places
+from vjcascade.features.bins import Bins
+from vjcascade.features.integrals import WindowIntegrals
+from vjcascade.features.lbp import lbp_codes
+from vjcascade.kernels.haar import N_BINS
+from vjcascade.learning.weak_splits import SUBSETS, THRESHOLDS, Splits
+from vjcascade.parallel import run_all
+from vjcascade.types import FEATURE_DTYPE, LBP_DTYPE
+
+
+class Samples(Protocol):
+    """What a search needs to know of samples.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_samples,), dtype int8
+        +1 for positives, -1 for negatives.
+    bins : Bins
+        Each feature's values, sorted into bins that rise with the value; or codes, which have no order.
+    splits : Splits
+        How values are parted in two.
+    """
+
+    labels: NDArray[np.int8]
+    bins: Bins
+    splits: Splits
+
+    def values(self, features: NDArray[np.intp]) -> NDArray[np.generic]:
+        """Return the values of some features, shape (n, n_samples)."""
+
+
+class WindowSamples:
+    """Windows seen through a pool of features.
+
+    Parameters
+    ----------
+    store : BinStore
+        The pool, and the bins of windows.
+    integrals : WindowIntegrals
+        Of the training windows, the positives first.
+    n_positives : int
+        How many of them are positives.
+    """
+
+    def __init__(self, store: BinStore, integrals: WindowIntegrals, n_positives: int) -> None:
+        self.pool = store.pool
+        self.integrals = integrals
+        self.n_positives = n_positives
+        self.labels = labels_of(n_positives, len(integrals))
+        self.bins = store.bins_of(integrals)
+        self.splits: Splits = SUBSETS if self.pool.dtype == LBP_DTYPE else THRESHOLDS
+
+    def values(self, features: NDArray[np.intp]) -> NDArray[np.generic]:
+        """Return the values of some features, exactly as the detector computes them, shape (n, n_windows)."""
+        return values_of(self.pool[features], self.integrals)
+
+
+def samples_of(
+    pool: NDArray[np.void],
+    integrals: WindowIntegrals,
+    n_positives: int,
+    n_threads: int,
+    space: ReusableBuffer | None = None,
+) -> WindowSamples:
+    """Return windows seen through a pool of features of either kind, on their own.
+
+    Parameters
+    ----------
+    pool : ndarray of shape (n_features,), dtype `FEATURE_DTYPE` or `LBP_DTYPE`
+        Features.
+    integrals : WindowIntegrals
+        Of the training windows, the positives first.
+    n_positives : int
+        How many of them are positives.
+    n_threads : int
+        Threads that compute the bins; results do not depend on it.
+    space : ReusableBuffer, optional
+        Where bins or codes are kept, if not in memory of their own.
+
+    Returns
+    -------
+    WindowSamples
+        Its bins are laid out by its own positives.
+    """
+    store = bin_store(pool, integrals.take(spread_places(n_positives)), n_threads, space)
+    return WindowSamples(store, integrals, n_positives)
+
+
+def values_of(features: NDArray[np.void], integrals: WindowIntegrals) -> NDArray[np.generic]:
+    """Return the values of features in windows, exactly as the detector computes them, shape (n, n_windows)."""
+    return lbp_codes(features, integrals) if features.dtype == LBP_DTYPE else integrals.values(features)
+
+
+def has_tilted(features: NDArray[np.void]) -> bool:
+    """Tell whether any feature needs the tilted integral image."""
+    return features.dtype == FEATURE_DTYPE and bool(features["tilted"].any())
+
+
+def labels_of(n_positives: int, n_samples: int) -> NDArray[np.int8]:
+    """Return the labels of samples that begin with the positives, shape (n_samples,).
+
+    Examples
+    --------
+    >>> labels_of(1, 3)
+    array([ 1, -1, -1], dtype=int8)
+    """
+    return np.where(np.arange(n_samples) < n_positives, 1, -1).astype(np.int8)
+
+
+class TableSamples:
+    """Rows of a table of numbers.
+
+    Each distinct value of a column has its own bin, or, where there are more than 256 of them, shares it with
+    its neighbours; each bin then holds about as many distinct values. So copies of a row change no bin.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_samples, n_features), dtype float64
+        Finite; the positives first.
+    n_positives : int
+        How many of the rows are positives.
+    n_threads : int
+        Threads that compute the bins; results do not depend on it.
+
+    Examples
+    --------
+    >>> TableSamples(np.array([[0.5, 3.0], [0.5, 1.0], [0.7, 2.0]]), n_positives=1, n_threads=1).bins.rows(np.arange(2))
+    array([[0, 0, 1],
+           [2, 0, 1]], dtype=uint8)
+    """
+
+    splits: Splits = THRESHOLDS
+
+    def __init__(self, table: NDArray[np.float64], n_positives: int, n_threads: int) -> None:
+        self.labels = labels_of(n_positives, len(table))
+        rows = np.empty(table.shape[::-1], np.uint8)
+        self._columns = np.ascontiguousarray(table.T)
+
+        def fill(feature: int) -> None:
+            distinct, rank = np.unique(self._columns[feature], return_inverse=True)
+            rows[feature] = rank * N_BINS // max(len(distinct), N_BINS)
+
+        run_all(fill, range(len(rows)), n_threads)
+        self.bins = Bins.of_rows(rows)
+
+    def values(self, features: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the values of some features, shape (n, n_samples)."""
+        return self._columns[features]

@@ -1,0 +1,1 @@
+"""Pictures for training: found, read, checked, cut to windows, held out."""

@@ -1,0 +1,221 @@
+"""BackgroundImage photos: checked once, kept in memory as far as they fit, read again where they do not."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.errors import ImageError, SourceError
+from vjcascade.formats.annotations.opencv_lists import Box
+from vjcascade.imaging import read_gray
+from vjcascade.parallel import checked_threads, ordered_map
+from vjcascade.training.data.sources import (
+    Picture,
+    Progress,
+    Skipped,
+    SourceReport,
+    list_pictures,
+    pixel_digest,
+    read_or_skip,
+    refuse_skipped,
+)
+from vjcascade.types import Size
+
+
+@dataclass(frozen=True, eq=False)
+class BackgroundImage:
+    """One background photo.
+
+    Attributes
+    ----------
+    name : str
+        Path below the source folder, or as written in the list.
+    path : Path
+        The file.
+    size : Size
+        In pixels.
+    digest : bytes
+        SHA-256 of size and pixels.
+    pixels : ndarray of shape (height, width), dtype uint8, or None
+        Grey levels; None if they are to be read from the file each time.
+    ignored : tuple of Box
+        Objects in it; windows at them are no negatives. Sides > 0.
+    """
+
+    name: str
+    path: Path
+    size: Size
+    digest: bytes
+    pixels: NDArray[np.uint8] | None
+    ignored: tuple[Box, ...] = ()
+
+    def load(self) -> NDArray[np.uint8]:
+        """Return the grey pixels, from memory or from the file.
+
+        Raises
+        ------
+        SourceError
+            If the file has gone or changed since it was first read.
+        """
+        if self.pixels is not None:
+            return self.pixels
+        advice = "leave the pictures alone while training runs; put it back as it was, and resume"
+        try:
+            gray = read_gray(self.path)
+        except ImageError as error:
+            raise SourceError(f"{self.path} can no longer be read ({error}): {advice}") from error
+        if pixel_digest(gray) != self.digest:
+            raise SourceError(f"{self.path} is not the picture it was when training began: {advice}")
+        return gray
+
+
+@dataclass(frozen=True, eq=False)
+class BackgroundImages:
+    """The usable background photos of a source: a sequence of grey pictures, safe to share among threads.
+
+    Attributes
+    ----------
+    photos : tuple of BackgroundImage
+        In the order of the source.
+    report : SourceReport
+        On the whole source, also in a `subset`.
+    """
+
+    photos: tuple[BackgroundImage, ...]
+    report: SourceReport
+
+    def __len__(self) -> int:
+        return len(self.photos)
+
+    def __getitem__(self, index: int) -> NDArray[np.uint8]:
+        """Return photo `index`: grey levels of shape (height, width); see `BackgroundImage.load`."""
+        return self.photos[index].load()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name of each photo."""
+        return tuple(photo.name for photo in self.photos)
+
+    @property
+    def sizes(self) -> tuple[Size, ...]:
+        """Size of each photo, in pixels."""
+        return tuple(photo.size for photo in self.photos)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of all pixels and boxes in order, in hexadecimal; names do not count."""
+        parts = (photo.digest + str(photo.ignored).encode() * bool(photo.ignored) for photo in self.photos)
+        return hashlib.sha256(b"".join(parts)).hexdigest()
+
+    def ignored(self, index: int) -> NDArray[np.int32]:
+        """Return the boxes of the objects in photo `index`, shape (n, 4): `x, y, w, h` in pixels."""
+        return np.array(self.photos[index].ignored, np.int32).reshape(-1, 4)
+
+    def subset(self, indices: Iterable[int]) -> BackgroundImages:
+        """Return the photos at `indices`, in that order, without copying pixels."""
+        return replace(self, photos=tuple(self.photos[index] for index in indices))
+
+
+def open_background_images(
+    source: str | os.PathLike[str],
+    window: Size,
+    *,
+    n_threads: int | None = None,
+    memory_limit: int = 2**30,
+    strict: bool = False,
+    progress: Progress | None = None,
+) -> BackgroundImages:
+    """Open the photos without objects that negatives are taken from.
+
+    Every photo is decoded once, so that a broken one shows now and not after hours of training.
+
+    Parameters
+    ----------
+    source : str or path-like
+        A folder, searched with its subfolders, or a list like OpenCV's `bg.txt`. Photos of a list may show the object,
+        if boxes tell where, as in an `info.dat` (`NAME COUNT X Y WIDTH HEIGHT ...`): no window that shares more than a
+        third of the smaller area with a box is taken for a negative.
+    window : Size
+        Training window; smaller photos are skipped. So are copies of a photo, but their boxes count.
+    n_threads : int, optional
+        Threads that decode; all processors if not given. The result does not depend on it.
+    memory_limit : int
+        Bytes of grey pixels to keep; photos beyond are read again whenever they are needed.
+    strict : bool
+        Raise if anything has to be skipped.
+    progress : callable, optional
+        Called as `progress(n_done, n_photos)` after every photo.
+
+    Returns
+    -------
+    BackgroundImages
+        At least one photo, each at least as large as the window.
+
+    Raises
+    ------
+    SourceError
+        If there is no source, no photo in it or none that can be used, or if `strict` finds fault.
+    """
+    source = Path(source)
+    listing = list_pictures(source, "negatives")
+    photos: dict[bytes, BackgroundImage] = {}
+    skipped = list(listing.skipped)
+    small: list[str] = []
+    n_bytes = 0
+    opened = ordered_map(_open, listing.pictures, checked_threads(n_threads))
+    for n_done, (picture, photo) in enumerate(zip(listing.pictures, opened, strict=True), start=1):
+        if isinstance(photo, Skipped):
+            skipped.append(photo)
+        elif photo.size.width < window.width or photo.size.height < window.height:
+            small.append(picture.label)
+            skipped.append(Skipped(picture.label, f"{photo.size} is smaller than the {window} window"))
+        elif (known := photos.get(photo.digest)) is not None:
+            skipped.append(Skipped(picture.label, f"same pixels as {known.name}"))
+            boxes = tuple(dict.fromkeys(known.ignored + photo.ignored))
+            photos[photo.digest] = replace(known, ignored=boxes)
+        else:
+            n_pixels = photo.size.width * photo.size.height
+            fits = n_bytes + n_pixels <= memory_limit
+            n_bytes += n_pixels if fits else 0
+            photos[photo.digest] = photo if fits else replace(photo, pixels=None)
+        if progress is not None:
+            progress(n_done, len(listing.pictures))
+
+    report = SourceReport(
+        "negatives", str(source), listing.unit, len(photos), tuple(skipped), notes=listing.notes
+    )
+    if not photos:
+        raise SourceError(_why_none(report, small, window))
+    if strict:
+        refuse_skipped(report)
+    return BackgroundImages(tuple(photos.values()), report)
+
+
+def _open(picture: Picture) -> BackgroundImage | Skipped:
+    boxes = picture.boxes or ()
+    for box in boxes:
+        if box.width < 1 or box.height < 1:
+            return Skipped(picture.label, f"box {box} to ignore has no area")
+    gray = read_or_skip(picture)
+    if isinstance(gray, Skipped):
+        return gray
+    height, width = gray.shape
+    return BackgroundImage(picture.name, picture.path, Size(width, height), pixel_digest(gray), gray, boxes)
+
+
+def _why_none(report: SourceReport, small: Sequence[str], window: Size) -> str:
+    advice = "Give photos without the object, larger than the window."
+    if small:
+        problem = (
+            f"{len(small)} of {report.n_found} negatives are smaller than the {window} window, for example"
+        )
+        summary = f"{problem} {small[0]}. {advice}"
+    else:
+        summary = f"none of the {report.n_found} negatives in {report.source} can be used. {advice}"
+    return "\n".join([summary, *report.lines()])

@@ -1,0 +1,350 @@
+"""Positives: crops of the object, or boxes in photos, brought to the training window."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from vjcascade.cascade import MAX_WINDOW_SIDE
+from vjcascade.errors import ImageError, SourceError
+from vjcascade.formats.annotations.opencv_lists import Box
+from vjcascade.imaging import image_size
+from vjcascade.kernels.lanes import CONTRAST_FLOOR
+from vjcascade.messages import pluralize
+from vjcascade.parallel import checked_threads, ordered_map
+from vjcascade.training.data.crops import (
+    MAX_GROWTH,
+    clip_box,
+    cut_window,
+    grow_to_shape,
+    growth,
+    has_contrast,
+)
+from vjcascade.training.data.sources import (
+    Listing,
+    Picture,
+    Progress,
+    Skipped,
+    SourceReport,
+    list_pictures,
+    pixel_digest,
+    read_or_skip,
+    refuse_skipped,
+)
+from vjcascade.types import Size
+
+Item = TypeVar("Item")
+
+MIN_POSITIVES = 10
+"""Fewer positives are refused: nothing can be learned from them."""
+
+FEW_POSITIVES = 100
+"""Fewer positives are used with a warning."""
+
+DEFAULT_WINDOW = Size(24, 24)
+"""Its area is that of proposed windows; Viola and Jones's own."""
+
+MIN_WINDOW_SIDE = 8
+"""Shortest side of a proposed window."""
+
+MIN_INSIDE = 80
+"""Boxes with less than this percentage of their area inside the picture are dropped."""
+
+
+@dataclass(frozen=True, eq=False)
+class Positives:
+    """The positives of a source, all of window size.
+
+    Attributes
+    ----------
+    windows : ndarray of shape (n, height, width), dtype uint8
+        Grey levels, no two alike.
+    names : tuple of str
+        Where each comes from: the path below the source folder, or name and box of a list.
+    groups : ndarray of shape (n,), dtype intp
+        Windows from one picture, or from copies of it, have one number. For `split_held_out`.
+    window : Size
+        As given, or as proposed by `propose_window`.
+    report : SourceReport
+        What was found, used and skipped.
+    """
+
+    windows: NDArray[np.uint8]
+    names: tuple[str, ...]
+    groups: NDArray[np.intp]
+    window: Size
+    report: SourceReport
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of window size and pixels, in hexadecimal; names do not count."""
+        digest = hashlib.sha256(str(self.window).encode())
+        digest.update(self.windows.data)
+        return digest.hexdigest()
+
+
+def load_positives(
+    source: str | os.PathLike[str],
+    window: Size | None = None,
+    *,
+    min_side: int | None = None,
+    n_threads: int | None = None,
+    strict: bool = False,
+    progress: Progress | None = None,
+) -> Positives:
+    """Load crops of the object, and bring them to one size.
+
+    A crop or box of another shape than the window is grown to the window's shape around its centre: with the
+    photo's pixels around a box and, beyond the border of a picture, by repeating the pixels at its edge. Then
+    it is resized. Nothing is stretched (by more than half a pixel) and nothing is cut off.
+
+    Skipped, each with its reason: pictures that cannot be read; crops with less contrast than any detector
+    accepts, or so long and thin that they would fill less than a tenth of the window; all but the first of windows
+    with the same pixels; boxes with less than 80 % of their area inside the picture (those with more are clipped
+    to it).
+
+    Parameters
+    ----------
+    source : str or path-like
+        A folder, searched with its subfolders, or a list like OpenCV's `info.dat`.
+    window : Size, optional
+        Training window; see `propose_window` for what is chosen if it is not given.
+    min_side : int, optional
+        Crops whose shorter side has fewer pixels are skipped. Without it, all are used, enlarged if need be.
+    n_threads : int, optional
+        Threads that decode; all processors if not given. The result does not depend on it.
+    strict : bool
+        Raise if anything has to be skipped.
+    progress : callable, optional
+        Called as `progress(n_done, n_pictures)` after every picture.
+
+    Returns
+    -------
+    Positives
+        At least `MIN_POSITIVES` windows.
+
+    Raises
+    ------
+    SourceError
+        If there is no source, if too few positives of it can be used, or if `strict` finds fault.
+    """
+    source = Path(source)
+    min_side = max(min_side or 1, 1)
+    listing = list_pictures(source, "positives")
+    notes = list(listing.notes)
+    if window is None:
+        window, note = _propose(listing, min_side)
+        notes.append(note)
+    cut = partial(_cut_crops, window=window, min_side=min_side)
+    found = ordered_map(cut, listing.pictures, checked_threads(n_threads))
+    crops, skipped = _distinct(chain.from_iterable(_told(found, len(listing.pictures), progress)))
+
+    notes += _notes_on_sizes(crops, window)
+    if len(crops) < FEW_POSITIVES:
+        are_few = f"{pluralize(len(crops), 'positive')} {'is' if len(crops) == 1 else 'are'} few"
+        notes.append(f"{are_few}: some hundred to some thousand make a good detector")
+    report = SourceReport(
+        kind="positives",
+        source=str(source),
+        unit=listing.unit,
+        n_used=len(crops),
+        skipped=(*listing.skipped, *skipped),
+        clipped=tuple(Skipped(crop.label, f"used as {crop.box}") for crop in crops if crop.box != crop.given),
+        notes=tuple(notes),
+    )
+    _check(report, strict=strict)
+    return _assemble(crops, window, report)
+
+
+def propose_window(sizes: ArrayLike) -> Size:
+    """Propose a training window from the sizes of the crops.
+
+    It has the median ratio of width to height, and the area of 24x24 or, if that is smaller, the median area
+    of the crops. Its shorter side is rounded first, to 8 pixels at least, then the longer side to fit the
+    ratio.
+
+    Parameters
+    ----------
+    sizes : array_like of shape (n, 2)
+        Width and height of each crop, in pixels, > 0; n > 0.
+
+    Returns
+    -------
+    Size
+        The window.
+
+    Raises
+    ------
+    SourceError
+        If the median ratio is so far from 1 that no window of it has sides of 8 to 256 pixels.
+
+    Examples
+    --------
+    >>> propose_window([(100, 40), (100, 40), (60, 60)])
+    Size(width=38, height=15)
+    """
+    widths, heights = np.asarray(sizes, np.float64).T
+    ratio = float(np.median(widths / heights))
+    area = min(DEFAULT_WINDOW.width * DEFAULT_WINDOW.height, float(np.median(widths * heights)))
+    longer_by = max(ratio, 1 / ratio)
+    short = max(MIN_WINDOW_SIDE, round(math.sqrt(area / longer_by)))
+    long = round(short * longer_by)
+    if long > MAX_WINDOW_SIDE:
+        raise SourceError(
+            f"the ratio of width to height is {ratio:.3g} for the median crop: no window with sides of "
+            f"{MIN_WINDOW_SIDE} to {MAX_WINDOW_SIDE} pixels has it; cut the crops closer to a square, or give a window"
+        )
+    return Size(long, short) if ratio > 1 else Size(short, long)
+
+
+class _Crop(NamedTuple):
+    """One positive: names for the model and for reports, the box asked for and used, and what came of it."""
+
+    name: str
+    label: str
+    given: Box
+    box: Box
+    pixels: NDArray[np.uint8]
+    photo: bytes
+
+
+def _propose(listing: Listing, min_side: int) -> tuple[Size, str]:
+    found = chain.from_iterable(map(_sizes_of, listing.pictures))  # headers only: threads would slow it down
+    sizes = np.array([size for size in found if min(size) >= min_side], np.float64)
+    if len(sizes) == 0:  # nothing will be usable, and the report will say why
+        return DEFAULT_WINDOW, f"window {DEFAULT_WINDOW} by default"
+    window = propose_window(sizes)
+    median = Size(*(round(side) for side in np.median(sizes, axis=0).tolist()))
+    return window, f"window {window} proposed from the median crop {median}"
+
+
+def _sizes_of(picture: Picture) -> list[Size]:
+    if picture.boxes is not None:
+        return [Size(box.width, box.height) for box in picture.boxes]
+    try:
+        return [image_size(picture.path)]
+    except ImageError:
+        return []
+
+
+def _told(found: Iterable[Item], n_pictures: int, progress: Progress | None) -> Iterator[Item]:
+    """Pass items on, telling of the progress."""
+    for n_done, item in enumerate(found, start=1):
+        if progress is not None:
+            progress(n_done, n_pictures)
+        yield item
+
+
+def _distinct(found: Iterable[_Crop | Skipped]) -> tuple[list[_Crop], list[Skipped]]:
+    """Sort out the crops that are used: the first of those with the same pixels."""
+    crops: dict[bytes, _Crop] = {}
+    skipped: list[Skipped] = []
+    for crop in found:
+        if isinstance(crop, Skipped):
+            skipped.append(crop)
+        elif (twin := crops.setdefault(crop.pixels.tobytes(), crop)) is not crop:
+            skipped.append(Skipped(crop.label, f"same pixels as {twin.label}"))
+    return list(crops.values()), skipped
+
+
+def _cut_crops(picture: Picture, window: Size, min_side: int) -> list[_Crop | Skipped]:
+    gray = read_or_skip(picture)
+    if isinstance(gray, Skipped):
+        return [gray]
+    photo = pixel_digest(gray)
+    whole = Box(0, 0, gray.shape[1], gray.shape[0])
+    crops: list[_Crop | Skipped] = []
+    for given in (whole,) if picture.boxes is None else picture.boxes:
+        name = picture.name if picture.boxes is None else f"{picture.name} {given}"
+        cut = _cut_crop(gray, given, window, min_side)
+        if isinstance(cut, str):
+            crops.append(Skipped(picture.origin + name, cut))
+        else:
+            crops.append(_Crop(name, picture.origin + name, given, *cut, photo))
+    return crops
+
+
+def _cut_crop(
+    gray: NDArray[np.uint8], given: Box, window: Size, min_side: int
+) -> tuple[Box, NDArray[np.uint8]] | str:
+    """Return the box inside the picture and the window made of it, or why it is not used."""
+    picture = Size(gray.shape[1], gray.shape[0])
+    if min(given.width, given.height) <= 0:
+        return "the box is empty"
+    box = clip_box(given, picture)
+    inside = 100 * (box.width * box.height) / (given.width * given.height)
+    if inside < MIN_INSIDE:
+        return f"{inside:.0f} % of the box is inside the {picture} picture, {MIN_INSIDE} % must be"
+    if min(box.width, box.height) < min_side:
+        return f"{box.width}x{box.height} is smaller than the minimum side of {min_side} pixels"
+    if growth(box, window) > MAX_GROWTH:
+        return (
+            f"{box.width}x{box.height} is too far from the shape of the {window} window: "
+            f"it would fill less than 1/{MAX_GROWTH} of it"
+        )
+    pixels = cut_window(gray, box, window)
+    if not has_contrast(pixels):
+        return (
+            "no detector would see it: the standard deviation of its grey levels "
+            f"is {pixels[1:-1, 1:-1].std():.1f}, not above {1 / CONTRAST_FLOOR:.0f}"
+        )
+    return box, pixels
+
+
+def _notes_on_sizes(crops: Sequence[_Crop], window: Size) -> list[str]:
+    """Say how many crops were enlarged, and how many have another shape than the window."""
+    notes = []
+    small = [crop for crop in crops if crop.box.width < window.width or crop.box.height < window.height]
+    if small:
+        notes.append(
+            f"{len(small)} of {len(crops)} positives are smaller than the {window} window in a side and were "
+            f"enlarged, for example {_with_size(small[0])}"
+        )
+    shaped = [crop for crop in crops if grow_to_shape(crop.box, window) != crop.box]
+    if shaped:
+        worst = sorted(shaped, key=lambda crop: -growth(crop.box, window))[:3]
+        notes.append(
+            f"{len(shaped)} of {len(crops)} positives have another shape than the {window} window: each was "
+            "padded to it around its centre (from the photo around a box, else by repeating edge pixels), "
+            f"not stretched or cropped; worst: {', '.join(map(_with_size, worst))}"
+        )
+    return notes
+
+
+def _with_size(crop: _Crop) -> str:
+    return f"{crop.name} ({crop.box.width}x{crop.box.height})"
+
+
+def _check(report: SourceReport, *, strict: bool) -> None:
+    if strict:
+        refuse_skipped(report)
+    if report.n_used < MIN_POSITIVES:
+        problem = (
+            f"{report.n_used} of {report.n_found} {report.unit} in {report.source} can be used as positives"
+        )
+        advice = f"at least {MIN_POSITIVES} are needed: add crops of the object"
+        raise SourceError("\n".join([f"{problem}, {advice}", *report.lines()]))
+
+
+def _assemble(crops: Sequence[_Crop], window: Size, report: SourceReport) -> Positives:
+    groups: dict[bytes, int] = {}
+    return Positives(
+        windows=np.stack([crop.pixels for crop in crops]),
+        names=tuple(crop.name for crop in crops),
+        groups=np.array([groups.setdefault(crop.photo, len(groups)) for crop in crops], np.intp),
+        window=window,
+        report=report,
+    )

@@ -1,0 +1,182 @@
+"""Read the sources of a run, and tell what became of every file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from vjcascade.messages import pluralize
+from vjcascade.training.data.backgrounds import BackgroundImages, open_background_images
+from vjcascade.training.data.positives import Positives, load_positives
+from vjcascade.training.events import Listener, Note, Progress
+from vjcascade.types import Size
+
+
+@dataclass(frozen=True, eq=False)
+class Sources:
+    """What a run was given, read.
+
+    Attributes
+    ----------
+    positives : Positives
+        Windows of the object.
+    photos : BackgroundImages
+        Photos without it.
+    more_photos : BackgroundImages
+        Photos of further sources that are no copies; may be empty.
+    """
+
+    positives: Positives
+    photos: BackgroundImages
+    more_photos: BackgroundImages
+
+    def fingerprints(self) -> dict[str, Any]:
+        """Return what tells these data from others, as plain JSON values."""
+        told: dict[str, Any] = {
+            "positives": len(self.positives),
+            "positives_sha256": self.positives.fingerprint,
+            "photos": len(self.photos),
+            "photos_sha256": self.photos.fingerprint,
+        }
+        if len(self.more_photos):
+            told |= {
+                "more_photos": len(self.more_photos),
+                "more_photos_sha256": self.more_photos.fingerprint,
+            }
+        return told
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How sources are read.
+
+    Attributes
+    ----------
+    n_threads : int
+        Threads that decode.
+    strict : bool
+        Whether a file that cannot be used ends the run.
+    listener : Listener
+        Gets progress and reports.
+    """
+
+    n_threads: int
+    strict: bool
+    listener: Listener
+
+    def positives(self, source: str | PathLike[str], window: Size | None, min_side: int | None) -> Positives:
+        """Read crops.
+
+        Parameters
+        ----------
+        source : path
+            Folder or list, as for `load_positives`.
+        window : Size or None
+            Training window; None to have one proposed.
+        min_side : int or None
+            Crops whose shorter side is smaller are not used.
+
+        Returns
+        -------
+        Positives
+            Of window size.
+
+        Raises
+        ------
+        SourceError
+            As `load_positives`.
+        """
+        crops = load_positives(
+            Path(source),
+            window,
+            min_side=min_side,
+            n_threads=self.n_threads,
+            strict=self.strict,
+            progress=lambda done, total: self.listener(Progress("reading positives", done, total)),
+        )
+        self._tell(crops.report.lines())
+        return crops
+
+    def photos(self, source: str | PathLike[str], window: Size, memory_limit: int) -> BackgroundImages:
+        """Read photos.
+
+        Parameters
+        ----------
+        source : path
+            Folder or list, as for `open_background_images`.
+        window : Size
+            Training window.
+        memory_limit : int
+            Bytes of pixels to keep.
+
+        Returns
+        -------
+        BackgroundImages
+            At least one photo.
+
+        Raises
+        ------
+        SourceError
+            As `open_background_images`.
+        """
+        photos = open_background_images(
+            Path(source),
+            window,
+            n_threads=self.n_threads,
+            memory_limit=memory_limit,
+            strict=self.strict,
+            progress=lambda done, total: self.listener(Progress("reading negatives", done, total)),
+        )
+        self._tell(photos.report.lines())
+        return photos
+
+    def more_photos(
+        self,
+        sources: Sequence[str | PathLike[str]],
+        photos: BackgroundImages,
+        window: Size,
+        memory_limit: int,
+    ) -> BackgroundImages:
+        """Read further sources, without copies of what is there already.
+
+        Parameters
+        ----------
+        sources : sequence of path
+            Folders or lists, as for `open_background_images`.
+        photos : BackgroundImages
+            The first source.
+        window : Size
+            Training window.
+        memory_limit : int
+            Bytes of pixels to keep, those of `photos` included.
+
+        Returns
+        -------
+        BackgroundImages
+            The photos of all of them; none without sources.
+        """
+        known = {photo.digest for photo in photos.photos}
+        more = photos.subset([])
+        for source in sources:
+            left = max(memory_limit - _kept_bytes(photos) - _kept_bytes(more), 0)
+            opened = self.photos(source, window, left)
+            new = tuple(photo for photo in opened.photos if photo.digest not in known)
+            if len(new) < len(opened):
+                n_copies = pluralize(len(opened) - len(new), "photo")
+                self._tell(
+                    [f"  note: {n_copies} of {source} are in the folders before it, too, and count once"]
+                )
+            known |= {photo.digest for photo in new}
+            more = replace(opened, photos=more.photos + new)
+        return more
+
+    def _tell(self, lines: list[str]) -> None:
+        for line in lines:
+            self.listener(Note(line))
+
+
+def _kept_bytes(photos: BackgroundImages) -> int:
+    return sum(photo.pixels.nbytes for photo in photos.photos if photo.pixels is not None)

@@ -1,0 +1,224 @@
+"""Where training pictures come from: a folder or a list, and the report on what became of every file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.errors import ImageError, SourceError
+from vjcascade.formats.annotations.opencv_lists import Box, read_boxes_list, read_image_list
+from vjcascade.imaging import IMAGE_SUFFIXES, list_images, read_gray
+from vjcascade.messages import near_file
+
+Kind = Literal["positives", "negatives"]
+Progress = Callable[[int, int], None]
+"""Called as `progress(n_done, n_pictures)` after every picture."""
+
+
+class Skipped(NamedTuple):
+    """A file, line or box that is not used, and why."""
+
+    name: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class SourceReport:
+    r"""What was found in a source of training pictures, and what became of it.
+
+    Attributes
+    ----------
+    kind : {"positives", "negatives"}
+        What the pictures are for.
+    source : str
+        The folder or list, as given.
+    unit : str
+        What is counted: "image files" or "boxes".
+    n_used : int
+        Of `n_found`, those that training sees.
+    skipped : tuple of Skipped
+        The others, each with its reason. A wrong line of a list counts as one.
+    clipped : tuple of Skipped
+        Boxes that are used, but not as given, since they reach a little beyond the picture.
+    notes : tuple of str
+        Warnings and explanations.
+
+    Examples
+    --------
+    >>> report = SourceReport("positives", "pos", "image files", 61, (Skipped("a.jpg", "is empty"),))
+    >>> print("\n".join(report.lines()))
+    positives: found 62 image files in pos, used 61, skipped 1
+      skipped a.jpg: is empty
+    """
+
+    kind: Kind
+    source: str
+    unit: str
+    n_used: int
+    skipped: tuple[Skipped, ...] = ()
+    clipped: tuple[Skipped, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_found(self) -> int:
+        """Everything that was meant to be used."""
+        return self.n_used + len(self.skipped)
+
+    def lines(self, limit: int = 20) -> list[str]:
+        """Return the report as plain text, with at most `limit` skipped and `limit` clipped ones named."""
+        counts = f"found {self.n_found} {self.unit} in {self.source}, used {self.n_used}"
+        return [
+            f"{self.kind}: {counts}, skipped {len(self.skipped)}",
+            *_cut([f"  skipped {item}" for item in self.skipped], limit),
+            *_cut([f"  clipped {item}" for item in self.clipped], limit),
+            *[f"  note: {note}" for note in self.notes],
+        ]
+
+
+class Picture(NamedTuple):
+    """A picture file that may be used for training.
+
+    Attributes
+    ----------
+    name : str
+        Path below the source folder, or as written in the list.
+    path : Path
+        The file.
+    origin : str
+        List and line that name it, as `"info.dat:4: "`; empty in folders.
+    boxes : tuple of Box or None
+        The objects in it; None where there are none, or the picture as a whole is meant.
+    """
+
+    name: str
+    path: Path
+    origin: str = ""
+    boxes: tuple[Box, ...] | None = None
+
+    @property
+    def label(self) -> str:
+        """Name for reports: where it is named, and its name."""
+        return self.origin + self.name
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The pictures of a source before any of them is opened.
+
+    Attributes
+    ----------
+    unit : str
+        "image files" or "boxes".
+    pictures : tuple of Picture
+        Sorted by path in folders, in the order of the lines in lists.
+    skipped : tuple of Skipped
+        Wrong lines and missing pictures of a list.
+    notes : tuple of str
+        What the reader of the list had to assume.
+    """
+
+    unit: str
+    pictures: tuple[Picture, ...]
+    skipped: tuple[Skipped, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def list_pictures(source: Path, kind: Kind) -> Listing:
+    """Find the pictures of a folder and its subfolders, or those that a list names.
+
+    Hidden files and folders, and files whose suffix is not one of `IMAGE_SUFFIXES`, mean nothing in a folder.
+    Any other file is read as a list: boxes for positives; names for negatives, with or without boxes to ignore.
+
+    Raises
+    ------
+    SourceError
+        If there is no such folder or list, if it cannot be read, or if there is no picture in it.
+    """
+    _refuse_missing(source, kind)
+    listing = _list_folder(source) if source.is_dir() else _list_file(source, kind)
+    if not listing.pictures and not listing.skipped:
+        looked_for = _in_words(source, kind)
+        raise SourceError(f"{kind}: there is no picture in {source.absolute()}; looked for {looked_for}")
+    return listing
+
+
+def read_or_skip(picture: Picture) -> NDArray[np.uint8] | Skipped:
+    """Return the grey picture of shape (height, width), or why it cannot be read."""
+    try:
+        return read_gray(picture.path)
+    except ImageError as error:
+        return Skipped(picture.label, str(error).removeprefix(f"{picture.path}: "))
+
+
+def pixel_digest(gray: NDArray[np.uint8]) -> bytes:
+    """Return the SHA-256 of shape and pixels: equal for copies, whatever their names and file formats."""
+    digest = hashlib.sha256(str(gray.shape).encode())
+    digest.update(np.ascontiguousarray(gray).data)
+    return digest.digest()
+
+
+def refuse_skipped(report: SourceReport) -> None:
+    """Raise if anything was skipped: what `strict` asks for.
+
+    Raises
+    ------
+    SourceError
+        With the list of what was skipped.
+    """
+    if report.skipped:
+        problem = f"{len(report.skipped)} of {report.n_found} {report.unit} in {report.source} cannot be used"
+        advice = "mend or remove them, or do not ask for a strict run"
+        raise SourceError("\n".join([f"{report.kind}: {problem}; {advice}:", *report.lines()[1:]]))
+
+
+def _refuse_missing(source: Path, kind: Kind) -> None:
+    try:
+        source.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        near = near_file(source)
+        hint = f"; did you mean {near}?" if near else ""
+        raise SourceError(f"{kind}: {source.absolute()} does not exist{hint}") from None
+    except OSError as error:  # no permission, or a name that is too long
+        raise SourceError(f"{kind}: {source} cannot be read: {error.strerror}") from None
+
+
+def _list_folder(source: Path) -> Listing:
+    try:
+        paths = list_images(source)
+    except OSError as error:
+        raise SourceError(f"{error.filename} cannot be read: {error.strerror}") from error
+    return Listing("image files", tuple(Picture(path.relative_to(source).as_posix(), path) for path in paths))
+
+
+def _list_file(source: Path, kind: Kind) -> Listing:
+    with_boxes = kind == "positives"
+    read = read_boxes_list(source) if with_boxes else read_image_list(source)
+    pictures = tuple(
+        Picture(entry.name, entry.path, f"{source.name}:{entry.line}: ", entry.boxes or None)
+        for entry in read.pictures
+        if entry.boxes or not with_boxes
+    )
+    errors = tuple(Skipped(f"{source.name}:{error.line}", error.reason) for error in read.errors)
+    return Listing("boxes" if with_boxes else "image files", pictures, errors, read.notes)
+
+
+def _in_words(source: Path, kind: Kind) -> str:
+    if source.is_dir():
+        return f"files named *{', *'.join(sorted(IMAGE_SUFFIXES))} in it and its subfolders"
+    if kind == "positives":
+        return "lines NAME COUNT X Y WIDTH HEIGHT ... with boxes"
+    return "lines that name a picture"
+
+
+def _cut(lines: Sequence[str], limit: int) -> list[str]:
+    more = [f"  ... and {len(lines) - limit} more"] if len(lines) > limit else []
+    return [*lines[:limit], *more]

@@ -1,0 +1,102 @@
+"""What a run trains on and what it measures with: positives and photos, split once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.messages import pluralize
+from vjcascade.training.data.backgrounds import BackgroundImages
+from vjcascade.training.data.holdout import split_held_out
+from vjcascade.training.data.positives import Positives
+from vjcascade.training.settings import TrainingSettings
+
+MIN_PHOTOS_TO_SPLIT = 10
+"""Fewer photos all serve training; nothing is held out."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """Positives and photos, split once for the whole run.
+
+    Attributes
+    ----------
+    positives, held_out_positives : ndarray of shape (n, h, w), dtype uint8
+        Windows.
+    photos, held_out_photos : BackgroundImages
+        Photos without objects.
+    """
+
+    positives: NDArray[np.uint8]
+    held_out_positives: NDArray[np.uint8]
+    photos: BackgroundImages
+    held_out_photos: BackgroundImages
+
+    @classmethod
+    def split(
+        cls,
+        positives: Positives,
+        photos: BackgroundImages,
+        settings: TrainingSettings,
+        more_photos: BackgroundImages | None = None,
+    ) -> TrainingData:
+        """Hold out a part of both, by rule and seed; thin the positives if there are too many.
+
+        Parameters
+        ----------
+        positives : Positives
+            Windows of the object.
+        photos : BackgroundImages
+            Photos without it.
+        settings : TrainingSettings
+            Say which part, and how many at most.
+        more_photos : BackgroundImages, optional
+            Photos that all serve training: frames that gave false alarms are there to be learned from, and
+            would make the rates that are measured look worse than they are.
+
+        Returns
+        -------
+        TrainingData
+            Both kinds, in two parts without a window or photo in common.
+        """
+        train, held_out = split_held_out(positives.groups, fraction=settings.held_out, seed=settings.seed)
+        most = settings.max_positives
+        if len(train) > most:
+            train = np.sort(np.random.default_rng(settings.seed).permutation(train)[:most])
+        train_photos, held_out_photos = split_held_out(
+            np.arange(len(photos)),
+            fraction=settings.held_out,
+            min_samples=MIN_PHOTOS_TO_SPLIT,
+            seed=settings.seed,
+        )
+        training = photos.subset(train_photos)
+        if more_photos is not None:
+            training = replace(training, photos=training.photos + more_photos.photos)
+        return cls(
+            positives.windows[train],
+            positives.windows[held_out],
+            training,
+            photos.subset(held_out_photos),
+        )
+
+    def counts(self) -> dict[str, int]:
+        """Return how many there are of each."""
+        return {
+            "positives": len(self.positives),
+            "held_out_positives": len(self.held_out_positives),
+            "photos": len(self.photos),
+            "held_out_photos": len(self.held_out_photos),
+        }
+
+    def note(self, settings: TrainingSettings) -> str:
+        """Say how many windows a stage gets, and what is held out."""
+        n_positives, n_photos = len(self.held_out_positives), len(self.held_out_photos)
+        held_out = f"held out to measure with: {pluralize(n_positives, 'positive')} and {pluralize(n_photos, 'photo')}"
+        if n_positives == 0:
+            held_out += "; hit rates are measured on training windows"
+        n_negatives = settings.negatives_for(len(self.positives))
+        return (
+            f"training on {len(self.positives):,} positives and {n_negatives:,} negatives a stage; {held_out}"
+        )

@@ -1,0 +1,260 @@
+"""Mining: collect background windows that the cascade so far wrongly accepts.
+
+A sweep goes once over the photos, in random order, and looks at the same share of each; how large it is follows from
+the pass rate so far. The next sweep takes other windows, until enough are found or all were looked at. The rules:
+
+* while many pass, a photo gives at most twice its equal share of the windows wanted; what it has beyond waits until
+  the sweep is over, and is taken, photo by photo in turn, if others had too little;
+* within a photo, its levels give windows in turn. By their numbers, three in four would be of the smallest objects,
+  below twice the window; a detector, which looks at every second row and column there, meets two in five. In turn,
+  every size of object counts the same, so that the few windows of large ones are learned as well. (Five stages on 2,000
+  faces, five seeds: 4 % fewer false alarms of all sizes than with windows by their numbers, 9 % fewer among those of
+  eight times the window and more; seeds differ by more than that);
+* when few pass, all are taken, whatever photo and level they are of;
+* no window is looked at twice, and of copies one is taken;
+* windows at boxes to be ignored count as looked at, but not as accepted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.cascade import Cascade
+from vjcascade.detection.scanner import Scanner
+from vjcascade.parallel import ordered_map
+from vjcascade.training.events import Work
+from vjcascade.training.mining.collector import Collector, MiningEta
+from vjcascade.training.mining.photo_scan import PhotoScan
+from vjcascade.training.mining.row_sampling import Rows, RowSampler, truncate_rows
+from vjcascade.types import Size
+
+SURPLUS = 1.25
+"""A sweep looks at so much that it expects this multiple of the windows wanted."""
+
+SURPLUS_FOR_HARDEST = 5.0
+"""The same where the hardest of them are chosen."""
+
+LEAST_SWEEP = 0.01
+"""Share of all windows that a sweep after the first takes, at least."""
+
+
+class Photos(Protocol):
+    """Grey pictures; `vjcascade.training.data.backgrounds.BackgroundImages` is one."""
+
+    @property
+    def sizes(self) -> Sequence[Size]:
+        """Size of each photo."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int, /) -> NDArray[np.uint8]: ...
+
+    def ignored(self, index: int, /) -> NDArray[np.int32]:
+        """Return the boxes of the objects in a photo, shape (n, 4): `x, y, w, h` in its pixels, sides > 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mined:
+    """What mining found.
+
+    Attributes
+    ----------
+    windows : ndarray of shape (n, h, w), dtype uint8
+        Distinct windows that the cascade accepts, as it sees them in the level images.
+    n_searched : int
+        Windows looked at.
+    n_accepted : int
+        Those of them that the cascade accepts, copies and known ones too, but not those at ignored boxes.
+    exhausted : bool
+        Whether every window of every photo was looked at; more can then not be found.
+    """
+
+    windows: NDArray[np.uint8]
+    n_searched: int
+    n_accepted: int
+    exhausted: bool
+
+    @property
+    def pass_rate(self) -> float:
+        """Share of the windows that the cascade accepts, in [0, 1]."""
+        return self.n_accepted / max(self.n_searched, 1)
+
+
+def count_windows(photos: Photos, window: Size) -> int:
+    """Return how many windows mining could look at.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> count_windows(SimpleNamespace(sizes=[Size(26, 25)]), Size(24, 24))
+    6
+    """
+    return sum(deck.n_windows for deck in _decks(photos, window))
+
+
+def mine_negatives(  # noqa: PLR0913  (the last two are for few callers)
+    photos: Photos,
+    cascade: Cascade,
+    n_wanted: int,
+    *,
+    expected_pass_rate: float,
+    max_windows: int,
+    seed: Sequence[int],
+    work: Work,
+    known: NDArray[np.uint8] | Sequence[NDArray[np.uint8]] = (),
+    hardest: bool = False,
+) -> Mined:
+    """Collect windows that the cascade accepts.
+
+    The cost is that of scanning: 30 to 40 ns of processor time for each window looked at, a microsecond more for each
+    one taken. A sweep that looks at little of each photo takes a millisecond or two a photo. Photos that are not in
+    memory are read and decoded in the threads, in every sweep, and up to twice as many ahead as there are threads.
+
+    Parameters
+    ----------
+    photos : Photos
+        Pictures without objects, or with boxes around them to ignore.
+    cascade : Cascade
+        Stages trained so far; without stages it accepts everything, with Haar features above the contrast floor.
+    n_wanted : int
+        Windows wanted, > 0.
+    expected_pass_rate : float
+        Share of windows that the cascade should accept, in (0, 1]; decides how many the first sweep looks at.
+    max_windows : int
+        Windows looked at, at most: what is left when no further row of the photo under way fits is not looked at.
+    seed : sequence of int
+        Chooses the order of photos and windows; same seed, same windows, for any number of threads.
+    work : Work
+        Threads, and who hears of the progress.
+    known : ndarray of shape (n, h, w), dtype uint8, optional
+        Windows that the caller has already: they are not returned.
+    hardest : bool, optional
+        Prefer, of the windows that a sweep accepts, those with the highest sums of the last stage. A sweep then looks
+        at more and always goes over all photos; the rule for the share of a photo stays.
+
+    Returns
+    -------
+    Mined
+        Fewer than `n_wanted` windows if all photos are exhausted or `max_windows` is reached.
+
+    References
+    ----------
+    .. [1] Sung & Poggio, "Example-based learning for view-based human face detection", PAMI 20(1), 1998
+           (bootstrapping). :doi:`10.1109/34.655648`
+
+    Examples
+    --------
+    >>> from vjcascade.imaging import write_image
+    >>> from vjcascade.training.data.backgrounds import open_background_images
+    >>> write_image("noise.png", np.random.default_rng(0).integers(0, 256, (30, 40), np.uint8))
+    >>> photos = open_background_images(".", Size(24, 24))
+    >>> options = {"expected_pass_rate": 1.0, "max_windows": 1000, "seed": [1], "work": Work("mining", 1)}
+    >>> mine_negatives(photos, Cascade(Size(24, 24)), 3, **options).windows.shape
+    (3, 24, 24)
+    """
+    shape = (0, cascade.window.height, cascade.window.width)
+    old = np.asarray(known, np.uint8).reshape(-1, *shape[1:])
+    share = math.ceil(2 * n_wanted / max(len(photos), 1))
+    collection = Collector(n_wanted, share, old, hardest=hardest)
+    search = _Search(photos, Scanner(cascade), list(seed), hardest=hardest)
+    outlook = MiningEta(work, n_wanted, min(search.n_windows, max_windows))
+    rng, end = np.random.default_rng(seed), 0.0
+    pass_rate = max(expected_pass_rate - len(old) / max(search.n_windows, 1), 1e-12)  # of windows not known
+    while end < 1 and search.n_windows and collection.n_missing > 0 and not search.is_bounded:
+        n_now = (SURPLUS_FOR_HARDEST if hardest else SURPLUS) * collection.n_missing / pass_rate
+        begin, end = end, min(end + max(n_now / search.n_windows, LEAST_SWEEP if end else 0), 1.0)
+        outlook.sweep_end = min(round(end * search.n_windows), max_windows)
+        for found in search.sweep(rng, (begin, end), max_windows, work.n_threads):
+            collection.add(found)
+            outlook.tell(collection, search.n_searched, search.pass_rate)
+            if collection.is_complete:
+                break
+        collection.settle(rng)
+        pass_rate = max(collection.n_found, 1) / max(search.n_searched, 1)
+    outlook.tell(collection, search.n_searched, search.pass_rate, ended=True)
+    exhausted = search.n_searched == search.n_windows
+    return Mined(collection.windows, search.n_searched, search.n_accepted, exhausted)
+
+
+class _Task(NamedTuple):
+    """What is to be looked at in one photo."""
+
+    photo: int
+    sampled: list[Rows]
+
+
+class _Search:
+    """Look at the photos in sweeps.
+
+    Attributes
+    ----------
+    n_windows : int
+        Windows of all photos.
+    n_searched, n_accepted : int
+        Windows looked at so far, and those of them that are accepted.
+    is_bounded : bool
+        Whether a sweep had to stop at the greatest number of windows.
+    """
+
+    def __init__(self, photos: Photos, scanner: Scanner, seed: list[int], *, hardest: bool) -> None:
+        self._photos, self._scanner, self._seed, self._hardest = photos, scanner, seed, hardest
+        self._decks = _decks(photos, scanner.cascade.window)
+        self._n_sweeps = 0
+        self.n_windows = sum(deck.n_windows for deck in self._decks)
+        self.n_searched = self.n_accepted = 0
+        self.is_bounded = False
+
+    @property
+    def pass_rate(self) -> float:
+        return self.n_accepted / max(self.n_searched, 1)
+
+    def sweep(
+        self,
+        rng: np.random.Generator,
+        shares: tuple[float, float],
+        max_windows: int,
+        n_threads: int,
+    ) -> Iterator[PhotoScan]:
+        """Yield what the photos give, in random order, from one share of their parts up to another."""
+        self._n_sweeps += 1
+        number = self._n_sweeps
+
+        def scan(task: _Task) -> PhotoScan:
+            photo, ignored = self._photos[task.photo], self._photos.ignored(task.photo)
+            found = PhotoScan(photo, ignored, task.sampled, self._scanner)
+            rng_of_photo = np.random.default_rng([*self._seed, task.photo, number])
+            found.shuffle(rng_of_photo, hardest=self._hardest)
+            return found
+
+        order = rng.permutation(len(self._decks)).tolist()
+        for found in ordered_map(scan, self._tasks(order, shares, max_windows), n_threads):
+            self.n_searched += found.n_searched
+            self.n_accepted += found.n_accepted
+            yield found
+
+    def _tasks(self, order: list[int], shares: tuple[float, float], max_windows: int) -> Iterator[_Task]:
+        """Yield the photos' parts, up to the greatest number of windows."""
+        left = max_windows - self.n_searched
+        for index in order:
+            sampled = self._decks[index].deal(np.random.default_rng([*self._seed, index, 0]), *shares)
+            n_windows = sum(part.n_windows for part in sampled)
+            if n_windows > left:
+                self.is_bounded = True
+                sampled = truncate_rows(sampled, left)
+            if sampled:
+                yield _Task(index, sampled)
+            if self.is_bounded:
+                return
+            left -= n_windows
+
+
+def _decks(photos: Photos, window: Size) -> list[RowSampler]:
+    """Return a deck for each photo, shared by those of one size."""
+    decks = {size: RowSampler(size, window) for size in set(photos.sizes)}
+    return [decks[size] for size in photos.sizes]

@@ -1,0 +1,123 @@
+"""A model that training goes on from: stages are added to it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+from vjcascade.cascade import Cascade
+from vjcascade.errors import SettingsError
+from vjcascade.formats.cascade_files import dump_cascade
+from vjcascade.training.events import StageRecord
+from vjcascade.training.records import read_records
+from vjcascade.types import FeatureType
+
+_KEPT = ("settings", "data", "continued")
+"""What the metadata of a continued model keeps of the one before."""
+
+
+@dataclass(frozen=True, eq=False)
+class BaseModel:
+    """A model to add stages to.
+
+    Attributes
+    ----------
+    cascade : Cascade
+        Its stages, without metadata.
+    records : list of StageRecord
+        Of its last stages: all, or none if others trained it.
+    origin : mapping
+        Where it comes from, as plain JSON values: name and digest of the model, its stages, those of them without a
+        record, and how it was trained, as far as it says.
+    """
+
+    cascade: Cascade
+    records: list[StageRecord]
+    origin: Mapping[str, Any]
+
+    @classmethod
+    def load(cls, path: Path, features: FeatureType) -> Self:
+        """Read a model, trained here or by others.
+
+        Parameters
+        ----------
+        path : Path
+            Any cascade that `Cascade.load` reads.
+        features : FeatureType
+            Of the stages to add.
+
+        Returns
+        -------
+        Base
+            At least one stage.
+
+        Raises
+        ------
+        ModelError, ModelNotFoundError
+            If it cannot be read.
+        SettingsError
+            If its features are of another type, or it has no stages.
+        """
+        cascade = Cascade.load(path)
+        if cascade.feature_type is not features:
+            raise SettingsError(
+                f"{path} cannot be continued: its features are {cascade.feature_type}, not {features}; set features to "
+                f"{cascade.feature_type.lower()} or give another model"
+            )
+        if cascade.n_stages == 0:
+            raise SettingsError(f"{path} cannot be continued: it has no stage; train from the start")
+        records = _known_records(cascade)
+        origin = {
+            "model": path.name,
+            "model_sha256": hashlib.sha256(dump_cascade(cascade)).hexdigest(),
+            "stages": cascade.n_stages,
+            "without_record": cascade.n_stages - len(records),
+            "before": {name: cascade.metadata[name] for name in _KEPT if name in cascade.metadata},
+        }
+        return cls(cascade.with_metadata({}), records, origin)
+
+
+def _known_records(cascade: Cascade) -> list[StageRecord]:
+    """Return the records of the last stages; none where they are not to be understood."""
+    try:
+        records = read_records(cascade.metadata)
+    except (KeyError, TypeError, ValueError):
+        return []
+    first = cascade.n_stages - len(records) + 1
+    return records if [one.stage for one in records] == list(range(first, cascade.n_stages + 1)) else []
+
+
+def first_stages(cascade: Cascade, n: int) -> Cascade:
+    """Return a cascade cut to its first stages.
+
+    Parameters
+    ----------
+    cascade : Cascade
+        With at least `n` stages.
+    n : int
+        Stages to keep.
+
+    Returns
+    -------
+    Cascade
+        It keeps all features, also those that are no longer looked at.
+
+    Examples
+    --------
+    >>> from vjcascade.types import Size
+    >>> first_stages(Cascade(Size(24, 24)), 0).n_stages
+    0
+    """
+    n_trees = cascade.stage_starts[n]
+    n_nodes = cascade.tree_starts[n_trees]
+    return replace(
+        cascade,
+        nodes=cascade.nodes[:n_nodes],
+        tree_starts=cascade.tree_starts[: n_trees + 1],
+        leaves=cascade.leaves[: n_nodes + n_trees],
+        stage_starts=cascade.stage_starts[: n + 1],
+        stage_thresholds=cascade.stage_thresholds[:n],
+    )
