@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from vjcascade import messages
 from vjcascade.messages import near_file, near_name, pluralize, suggest
 
 

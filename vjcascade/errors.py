@@ -30,3 +30,15 @@ class SettingsError(CascadeError, ValueError):
 
 class DeviceError(CascadeError, RuntimeError):
     """A camera, a screen or a video writer is not there or does not answer."""
+
+
+class MissingLibraryError(CascadeError, ImportError):
+    """A library that only this feature needs is not installed."""
+
+
+class TrainingError(CascadeError, RuntimeError):
+    """Training cannot go on with the data there is: negatives ran out, or classes cannot be told apart."""
+
+
+class ProcessError(CascadeError, RuntimeError):
+    """A process that did a part of the work was ended from outside."""

@@ -31,7 +31,7 @@ from vjcascade.comparison.outcomes import FullEntry, full_entries
 from vjcascade.comparison.scenes import read_scenes, search_scenes
 from vjcascade.detection.detector import Detector
 from vjcascade.detection.scanner import Scanner
-from vjcascade.errors import SettingsError, SourceError
+from vjcascade.errors import SettingsError, SourceError, TrainingError
 from vjcascade.evaluation import detection_curve, match_detections
 from vjcascade.evaluation.features import count_passed
 from vjcascade.imaging import read_gray, write_image
@@ -234,7 +234,7 @@ def failing(booster, real):
     def train(positives, photos, settings, checkpoint, **options):
         if booster in (settings.booster, "all"):
             options["listener"](StageBegun(1))
-            raise SettingsError("no stage could be trained: there is no telling them apart")
+            raise TrainingError("no stage could be trained: there is no telling them apart")
         return real(positives, photos, settings, checkpoint, **options)
 
     return train
@@ -255,7 +255,7 @@ def test_a_booster_that_learns_nothing_does_not_stop_the_others(data, tmp_path, 
     assert FullComparison.from_dict(json.loads(full_json(full))).as_dict() == full.as_dict()
     monkeypatch.setattr(module, "train_stages", failing("all", module.train_stages))
     with pytest.raises(
-        SettingsError, match=r"adaboost, seed 5: no stage could be trained.*any other booster"
+        TrainingError, match=r"adaboost, seed 5: no stage could be trained.*any other booster"
     ):
         compare_full(*data, tmp_path, TWO, settings, overwrite=True, n_threads=1)
 

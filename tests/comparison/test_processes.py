@@ -12,7 +12,7 @@ import pytest
 
 import vjcascade
 from vjcascade.comparison.processes import processes
-from vjcascade.errors import SettingsError
+from vjcascade.errors import ProcessError
 
 PROJECT = Path(vjcascade.__file__).parents[1]
 
@@ -38,7 +38,7 @@ def exit_if_one(number):
 
 def test_a_process_that_is_gone_is_told():
     with (
-        pytest.raises(SettingsError, match="one of 2 processes was ended from outside"),
+        pytest.raises(ProcessError, match="one of 2 processes was ended from outside"),
         processes(2, exit_if_one) as mapped,
     ):
         list(mapped([0, 1, 2]))

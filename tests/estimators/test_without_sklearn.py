@@ -26,7 +26,8 @@ def test_what_is_missing_is_said(wish):
     done = run(f"{HIDDEN}import vjcascade; {wish}")
     last = done.stderr.splitlines()[-1]
     assert last == (
-        "ImportError: vjcascade's estimators need scikit-learn 1.6 or later: pip install 'vjcascade[sklearn]'"
+        "vjcascade.errors.MissingLibraryError: vjcascade's estimators need scikit-learn 1.6 or later: "
+        "pip install 'vjcascade[sklearn]'"
     )
 
 

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 import vjcascade
 from vjcascade import imaging
-from vjcascade.errors import ImageError
+from vjcascade.errors import ImageError, MissingLibraryError
 from vjcascade.imaging import draw_boxes, resize_crop, resize_exact, to_gray
 from vjcascade.types import Size
 
@@ -158,7 +158,7 @@ def test_boxes_may_be_none_or_reach_beyond_the_picture():
 @pytest.mark.parametrize("module", [None, type(sys)("cv2")], ids=["missing", "remains"])
 def test_missing_opencv_says_what_to_install(monkeypatch, module):
     monkeypatch.setitem(sys.modules, "cv2", module)
-    with pytest.raises(imaging.OpenCVError, match="opencv-python-headless"):
+    with pytest.raises(MissingLibraryError, match="opencv-python-headless"):
         imaging.opencv.__wrapped__()
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from pages import HOSTILE, checked
 
-from vjcascade.errors import ModelError, ModelNotFoundError, SettingsError
+from vjcascade.errors import MissingLibraryError, ModelError, ModelNotFoundError
 from vjcascade.report import page as module
 from vjcascade.report.page import build_report, page_values
 from vjcascade.report.training_run import Run, open_run
@@ -157,5 +157,5 @@ def test_without_jinja2(tmp_path, monkeypatch):
         return original(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(SettingsError, match=r"pip install 'vjcascade\[report\]'"):
+    with pytest.raises(MissingLibraryError, match=r"pip install 'vjcascade\[report\]'"):
         build_report(tmp_path)

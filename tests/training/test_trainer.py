@@ -17,7 +17,7 @@ import pytest
 
 from vjcascade.cascade import Cascade
 from vjcascade.detection import evaluate_windows
-from vjcascade.errors import SettingsError
+from vjcascade.errors import TrainingError
 from vjcascade.messages import pluralize
 from vjcascade.training import trainer
 from vjcascade.training.checkpoint import MODEL_NAME, Checkpoint
@@ -214,7 +214,7 @@ def test_the_limit_on_windows_is_said(tmp_path, rng):
     assert "training ended early" in notes[-1]
     assert "windows were looked at, the limit for a stage. Raise max_windows" in notes[-1]
     flat = doubles.backgrounds_of([np.full((30, 30 + i), 9, np.uint8) for i in range(20)])
-    with pytest.raises(SettingsError, match=r"the limit for a stage\. Raise max_windows"):
+    with pytest.raises(TrainingError, match=r"the limit for a stage\. Raise max_windows"):
         run(tmp_path / "flat", positives, flat, replace(settings, max_windows=10))
 
 
@@ -222,7 +222,7 @@ def test_flat_photos_cannot_train_a_stage(tmp_path, rng):
     positives, _ = doubles.hard_data(rng)
     photos = doubles.backgrounds_of([np.full((30, 30 + i), 9, np.uint8) for i in range(3)])
     with pytest.raises(
-        SettingsError, match=r"no stage could be trained: no negative window can be found above the contrast"
+        TrainingError, match=r"no stage could be trained: no negative window can be found above the contrast"
     ):
         run(tmp_path, positives, photos, SETTINGS)
     assert list(tmp_path.iterdir()) == []
@@ -233,7 +233,7 @@ def test_what_cannot_be_told_apart_is_said(tmp_path, rng):
     seen = np.stack([noise[y : y + 6, x : x + 6] for x, y in rng.integers(0, 34, (300, 2)).tolist()])
     seen = seen[evaluate_windows(Cascade(doubles.WINDOW), seen)[0] == 0][:60]
     settings = replace(SETTINGS, max_weak=1, hit_rate=1.0, held_out=0)
-    with pytest.raises(SettingsError, match=r"no stage could be trained: .*cannot be told apart"):
+    with pytest.raises(TrainingError, match=r"no stage could be trained: .*cannot be told apart"):
         run(tmp_path, doubles.positives_of(seen), doubles.backgrounds_of([noise]), settings)
 
 

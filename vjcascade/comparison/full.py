@@ -17,7 +17,7 @@ from vjcascade.comparison.design import MAX_SEEDS
 from vjcascade.comparison.full_results import FullComparison
 from vjcascade.comparison.outcomes import FullEntry, Outcome
 from vjcascade.comparison.scenes import MIN_NEIGHBORS, Found, Scenes, search_scenes
-from vjcascade.errors import SettingsError, SourceError
+from vjcascade.errors import SettingsError, SourceError, TrainingError
 from vjcascade.files import remove_leftovers, write_atomic
 from vjcascade.parallel import checked_memory, checked_threads
 from vjcascade.training.checkpoint import MODEL_NAME, Checkpoint
@@ -106,7 +106,9 @@ def compare_full(  # noqa: PLR0913  what, how, where, and who hears of it
     SettingsError
         If nobody is to train, or someone twice; if the output folder lies in one of the sources; if there are
         cascades already and neither `resume` nor `overwrite` is set, or they were trained otherwise (every difference
-        is told); or if no cascade at all can be trained.
+        is told).
+    TrainingError
+        If no cascade at all can be trained.
     ModelError
         If a cascade that is there is damaged.
     ImageError
@@ -136,7 +138,7 @@ def compare_full(  # noqa: PLR0913  what, how, where, and who hears of it
             ended = trial.train(sources, memory_limit, n_threads, relayed)
             outcomes[divmod(number, n_seeds)] = trial.outcome(ended, scenes, n_threads, relayed)
     if all(outcome.found is None for outcome in outcomes.values()):
-        raise SettingsError(f"{trials[0].name}: {outcomes[0, 0].ended}, nor with any other booster")
+        raise TrainingError(f"{trials[0].name}: {outcomes[0, 0].ended}, nor with any other booster")
     seeds = tuple(settings.seed + k for k in range(n_seeds))
     told = {
         "settings": _shared(settings),
@@ -193,7 +195,7 @@ class _Trial:
                         n_threads=n_threads,
                         listener=both(state, both(history, listener)),
                     )
-                except SettingsError as error:
+                except TrainingError as error:
                     if not state.has_begun or checkpoint.cascade.n_stages:
                         raise
                     return str(error)  # this booster learns nothing that helps; others may

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
-from vjcascade.errors import SettingsError
+from vjcascade.errors import ProcessError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -41,7 +41,7 @@ def processes(
 
     Raises
     ------
-    SettingsError
+    ProcessError
         If a process is gone, as when memory ran out.
 
     Examples
@@ -109,7 +109,7 @@ def _results(futures: deque[Future[Result]], n_processes: int) -> Iterator[Resul
         while futures:
             yield futures.popleft().result()
     except BrokenProcessPool:
-        raise SettingsError(
+        raise ProcessError(
             f"one of {n_processes} processes was ended from outside, perhaps for want of memory: try fewer threads, "
             "and resume"
         ) from None

@@ -8,10 +8,12 @@ Pipeline(steps=[('haartransformer', HaarTransformer()),
                 ('costboostclassifier', CostBoostClassifier(costs=4))])
 """
 
+from vjcascade.errors import MissingLibraryError
+
 try:
     from sklearn.utils.validation import validate_data  # noqa: F401  there since 1.6
 except ImportError as error:
-    raise ImportError(
+    raise MissingLibraryError(
         "vjcascade's estimators need scikit-learn 1.6 or later: pip install 'vjcascade[sklearn]'"
     ) from error
 

@@ -8,7 +8,7 @@ is brought there by three rules, none of which depends on the other pixels of th
 * grey: OpenCV's 8-bit definition, `(9798 R + 19235 G + 3735 B + 16384) >> 15`.
 """
 
-from vjcascade.imaging._opencv import OpenCVError, opencv
+from vjcascade.imaging._opencv import opencv
 from vjcascade.imaging.arrays import draw_boxes, resize_crop, resize_exact, to_gray
 from vjcascade.imaging.files import (
     IMAGE_SUFFIXES,
@@ -23,7 +23,6 @@ from vjcascade.imaging.files import (
 __all__ = [
     "IMAGE_SUFFIXES",
     "MAX_PIXELS",
-    "OpenCVError",
     "draw_boxes",
     "image_size",
     "list_images",

@@ -6,11 +6,7 @@ import os
 from functools import cache
 from types import ModuleType
 
-from vjcascade.errors import CascadeError
-
-
-class OpenCVError(CascadeError, ImportError):
-    """OpenCV is not installed, or its installation is broken."""
+from vjcascade.errors import MissingLibraryError
 
 
 @cache
@@ -22,7 +18,7 @@ def opencv() -> ModuleType:
 
     Raises
     ------
-    OpenCVError
+    MissingLibraryError
         If it cannot be imported, or only the remains of an uninstalled wheel can.
     """
     os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")
@@ -31,7 +27,7 @@ def opencv() -> ModuleType:
 
         cv2.cvtColor  # noqa: B018  (two wheels, one of them uninstalled, leave an empty `cv2`)
     except (ImportError, AttributeError) as error:
-        raise OpenCVError(
+        raise MissingLibraryError(
             f"OpenCV cannot be used ({error}); install exactly one of opencv-python, opencv-python-headless "
             "(for machines without a screen) and opencv-contrib-python"
         ) from error

@@ -42,7 +42,7 @@ def build_comparison_report(comparison: Comparison) -> str:
 
     Raises
     ------
-    SettingsError
+    MissingLibraryError
         If jinja2 is not installed.
     """
     render = template("comparison.html")  # before the work

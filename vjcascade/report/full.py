@@ -49,7 +49,7 @@ def build_full_report(full: FullComparison) -> str:
 
     Raises
     ------
-    SettingsError
+    MissingLibraryError
         If jinja2 is not installed.
     """
     render = template("full.html")  # before the work

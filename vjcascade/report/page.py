@@ -46,7 +46,7 @@ def build_report(path: Path) -> str:
 
     Raises
     ------
-    SettingsError
+    MissingLibraryError
         If jinja2 is not installed.
     ModelNotFoundError, ModelError
         If there is no model, or it is damaged.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.resources import files
 
-from vjcascade.errors import SettingsError
+from vjcascade.errors import MissingLibraryError
 from vjcascade.messages import duration, memory_size
 
 
@@ -24,13 +24,13 @@ def template(name: str) -> Callable[..., str]:
 
     Raises
     ------
-    SettingsError
+    MissingLibraryError
         If jinja2 is not installed.
     """
     try:
         from jinja2 import Environment, FunctionLoader, StrictUndefined
     except ImportError:
-        raise SettingsError(
+        raise MissingLibraryError(
             "a report is made with jinja2, which is not installed: pip install 'vjcascade[report]', or jinja2 alone"
         ) from None
     folder = files("vjcascade.report")

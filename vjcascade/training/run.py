@@ -91,7 +91,9 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
         If a source is not usable, or `strict` finds fault.
     SettingsError
         If settings, window, memory or threads cannot be used, or contradict each other or the model in `output`;
-        if another run is writing there; or if not even one stage can be trained.
+        or if another run is writing there.
+    TrainingError
+        If not even one stage can be trained.
     ModelError
         If the model to resume or to continue is damaged.
     OSError

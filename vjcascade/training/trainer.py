@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
 from vjcascade.detection.scanner import evaluate_windows
-from vjcascade.errors import SettingsError
+from vjcascade.errors import TrainingError
 from vjcascade.features import HaarMode, count_haar, count_lbp, enumerate_haar, enumerate_lbp
 from vjcascade.features.binning import bin_store, spread_places
 from vjcascade.features.integrals import WindowIntegrals
@@ -88,8 +88,10 @@ def train_stages(  # noqa: PLR0913  data, settings, and where and how it runs
 
     Raises
     ------
+    TrainingError
+        If not even one stage can be trained.
     SettingsError
-        If not even one stage can be trained, or it would need more memory or disk than there is.
+        If a stage would need more memory or disk than there is.
     OSError
         If a stage cannot be saved; the stages before it are.
     """
@@ -108,7 +110,7 @@ def train_stages(  # noqa: PLR0913  data, settings, and where and how it runs
         trained = run.next_stage(cascade)
         if isinstance(trained, str):
             if cascade.n_stages == checkpoint.n_continued:
-                raise SettingsError(f"no stage could be trained: {trained}")
+                raise TrainingError(f"no stage could be trained: {trained}")
             listener(Ended(f"training ended early with {pluralize(cascade.n_stages, 'stage')}: {trained}"))
             return cascade
         cascade = trained
