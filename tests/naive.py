@@ -164,7 +164,7 @@ def similar(a, b, eps=0.2):
     )
 
 
-def group_labels(boxes):
+def group_labels(boxes, eps=0.2):
     """Connected components of `similar`, numbered by their first members."""
     boxes = [[int(v) for v in box] for box in boxes]
     labels = [-1] * len(boxes)
@@ -176,7 +176,7 @@ def group_labels(boxes):
         while waiting:
             i = waiting.pop()
             for j in range(len(boxes)):
-                if labels[j] < 0 and similar(boxes[i], boxes[j]):
+                if labels[j] < 0 and similar(boxes[i], boxes[j], eps):
                     labels[j] = n_labels
                     waiting.append(j)
         n_labels += 1
@@ -185,7 +185,7 @@ def group_labels(boxes):
 
 def group_boxes(boxes, weights, threshold, eps=0.2):
     """OpenCV's groupRectangles: [(box, count, largest weight)]."""
-    labels = group_labels(boxes)
+    labels = group_labels(boxes, eps)
     classes = []
     for label in range(max(labels, default=-1) + 1):
         members = [i for i, own in enumerate(labels) if own == label]
@@ -193,14 +193,17 @@ def group_boxes(boxes, weights, threshold, eps=0.2):
         total = [sum(int(boxes[i][k]) for i in members) for k in range(4)]
         box = [int(np.rint(np.float32(t) * share)) for t in total]
         classes.append((box, len(members), max(float(weights[i]) for i in members)))
-    kept = []
-    for i, (a, n_a, weight) in enumerate(classes):
-        if n_a <= threshold:
-            continue
-        inside = False
-        for j, (b, n_b, _) in enumerate(classes):
-            if j == i or n_b <= threshold:
-                continue
+    large = [one for one in classes if one[1] > threshold]
+    inside = inside_others([box for box, _, _ in large], [n for _, n, _ in large], eps)
+    return [one for one, drop in zip(large, inside, strict=True) if not drop]
+
+
+def inside_others(boxes, counts, eps):
+    """Whether each box lies inside another, enlarged by eps, that more windows speak for."""
+    boxes = [[int(v) for v in box] for box in boxes]
+    inside = [False] * len(boxes)
+    for i, (a, n_a) in enumerate(zip(boxes, counts, strict=True)):
+        for j, (b, n_b) in enumerate(zip(boxes, counts, strict=True)):
             dx, dy = int(np.rint(b[2] * eps)), int(np.rint(b[3] * eps))
             lies_in = (
                 a[0] >= b[0] - dx
@@ -208,10 +211,8 @@ def group_boxes(boxes, weights, threshold, eps=0.2):
                 and a[0] + a[2] <= b[0] + b[2] + dx
                 and a[1] + a[3] <= b[1] + b[3] + dy
             )
-            inside |= lies_in and (n_b > max(3, n_a) or n_a < 3)
-        if not inside:
-            kept.append((a, n_a, weight))
-    return kept
+            inside[i] |= j != i and lies_in and (n_b > max(3, n_a) or n_a < 3)
+    return inside
 
 
 # --- the feature pool ------------------------------------------------------------------------------------------

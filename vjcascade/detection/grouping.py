@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.kernels.group import class_labels, lies_inside
+from vjcascade.kernels.group import join_similar, lies_inside, number_classes
+from vjcascade.parallel import blocks
 from vjcascade.types import Detections
 
 GROUP_EPS = 0.2
 """How far the sides of similar boxes may lie apart, relative to their size (OpenCV's constant)."""
+
+BOXES_AT_ONCE = 2**15
+"""Between so many boxes, grouping can be interrupted."""
 
 _INT32 = np.iinfo(np.int32)
 
@@ -50,7 +55,7 @@ def group_windows(raw: Detections, min_neighbors: int, eps: float = GROUP_EPS) -
     labels, best, counts = _classes(raw, eps)
     classes = replace(raw.select(best), boxes=_mean_boxes(raw.boxes, labels, counts), neighbors=counts)
     large = classes.select(counts > min_neighbors)
-    return large.select(~_inside(large.boxes, large.neighbors, eps))
+    return large.select(~inside_others(large.boxes, large.neighbors, eps))
 
 
 def group_in_bounds(raw: Detections, min_neighbors: int, *, weighted: bool) -> Detections:
@@ -90,7 +95,7 @@ def group_in_bounds(raw: Detections, min_neighbors: int, *, weighted: bool) -> D
     groups = replace(raw.select(best), boxes=boxes, neighbors=counts)
     large = groups.select(counts > min_neighbors)
     # With these counts OpenCV's rule has no exception for classes below 3, which drop each other.
-    kept = large.select(~_inside(large.boxes, large.neighbors + 3, GROUP_EPS))
+    kept = large.select(~inside_others(large.boxes, large.neighbors + 3, GROUP_EPS))
     return kept.select(best_first(kept))
 
 
@@ -100,20 +105,100 @@ def best_first(detections: Detections) -> NDArray[np.intp]:
     return order
 
 
+def class_labels(boxes: NDArray[np.int32], eps: float) -> tuple[NDArray[np.int32], int]:
+    """Give similar boxes the number of their class; classes are numbered by their first members.
+
+    The cost grows with the windows times those that lie close to one of them, not with their square.
+
+    Parameters
+    ----------
+    boxes : ndarray of shape (n, 4), dtype int32
+        `x, y, w, h`.
+    eps : float
+        Allowed distance of sides, as a share of the mean of width and height; below 0, no boxes are similar.
+
+    Returns
+    -------
+    labels : ndarray of shape (n,), dtype int32
+        The class of each box.
+    n_classes : int
+        How many there are.
+
+    Examples
+    --------
+    >>> labels, n_classes = class_labels(np.array([[0, 0, 20, 20], [70, 0, 20, 20], [4, 0, 20, 20]], np.int32), 0.2)
+    >>> labels.tolist(), n_classes
+    ([0, 1, 0], 2)
+    """
+    sizes = boxes[:, 2].astype(np.float64) + boxes[:, 3]
+    filed = _file(boxes, sizes, lambda most: max(eps, 0.0) * most / 2 + 1)
+    parents = np.arange(len(boxes), dtype=np.int32)
+    for places in blocks(len(boxes), BOXES_AT_ONCE):  # between blocks, an interrupt is heard
+        join_similar(boxes, *filed, np.arange(places.start, places.stop), eps, parents)
+    labels = np.empty(len(boxes), np.int32)
+    return labels, number_classes(parents, labels)
+
+
 def _classes(raw: Detections, eps: float) -> tuple[NDArray[np.int32], NDArray[np.intp], NDArray[np.int32]]:
     """Return the class of each window, and of each class the best window and the number of windows."""
-    by_x = np.argsort(raw.boxes[:, 0], kind="stable")
-    labels, n_classes = class_labels(raw.boxes, by_x, eps)
+    labels, n_classes = class_labels(raw.boxes, eps)
     order = best_first(raw)
     _, first = np.unique(labels[order], return_index=True)
     return labels, order[first], np.bincount(labels, minlength=n_classes).astype(np.int32)
 
 
-def _inside(boxes: NDArray[np.int32], counts: NDArray[np.int32], eps: float) -> NDArray[np.bool_]:
-    """Tell which classes lie inside a larger one that more windows speak for."""
+def inside_others(boxes: NDArray[np.int32], counts: NDArray[np.int32], eps: float) -> NDArray[np.bool_]:
+    """Tell which classes lie inside a larger one that more windows speak for.
+
+    Parameters
+    ----------
+    boxes : ndarray of shape (n, 4), dtype int32
+        Mean boxes of classes: `x, y, w, h`.
+    counts : ndarray of shape (n,), dtype int32
+        Their windows.
+    eps : float
+        By how much the larger one is enlarged, as a share of its sides.
+
+    Returns
+    -------
+    ndarray of shape (n,), dtype bool
+        True for those that lie inside.
+
+    Examples
+    --------
+    >>> inside_others(np.array([[9, 9, 20, 20], [0, 0, 99, 99]], np.int32), np.array([4, 5], np.int32), 0.2).tolist()
+    [True, False]
+    """
+    turned = -float(boxes[:, 2:].min(initial=0))  # sides below 0 reach to the left and up
+    filed = _file(
+        boxes,
+        boxes[:, 2:].max(axis=1).astype(np.float64),
+        lambda most: most * (1 + max(eps, 0.0)) + turned + 2,
+    )
     inside = np.empty(len(boxes), np.bool_)
-    lies_inside(boxes, counts, eps, inside)
+    lies_inside(boxes, counts, *filed, eps, inside)
     return inside
+
+
+def _file(
+    boxes: NDArray[np.int32], sizes: NDArray[np.float64], reach_of: Callable[[float], float]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return boxes in the order of `vjcascade.kernels.group`, their rows, and where size classes lie and reach."""
+    powers = np.log2(np.maximum(sizes, 1)).astype(np.int64)
+    rows = np.empty(len(boxes), np.int64)
+    reaches, counts = [], []
+    for power in np.unique(powers):
+        members = np.flatnonzero(powers == power)
+        most = max(float(sizes[members].max()), 0.0)
+        reach = reach_of(most)
+        rows[members] = np.floor(boxes[members, 1] / reach)
+        reaches.append((reach, most))
+        counts.append(len(members))
+    order = np.lexsort((boxes[:, 0], rows, powers))
+    lengths = np.array(counts, np.int64)
+    ends = np.cumsum(lengths)
+    spans = np.stack([ends - lengths, ends], axis=1)
+    return order, rows[order], spans, np.array(reaches).reshape(-1, 2)
 
 
 def _mean_boxes(
