@@ -14,8 +14,8 @@ from vjcascade.detection import detect, evaluate_windows
 from vjcascade.detection.scales import scan_levels
 from vjcascade.detection.scanner import Scanner
 from vjcascade.features import HaarMode
+from vjcascade.files import MODEL_NAME
 from vjcascade.imaging import resize_exact
-from vjcascade.training.checkpoint import MODEL_NAME
 from vjcascade.training.events import StageDone
 
 PICTURES = ("brick.png", "camera.png", "clock_motion.png", "coins.png", "grass.png", "gravel.png", "moon.png")

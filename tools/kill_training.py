@@ -30,9 +30,9 @@ import skimage
 
 from vjcascade import Cascade
 from vjcascade.cli.main import run as run_command
+from vjcascade.files import MODEL_NAME
 from vjcascade.imaging import opencv, read_gray, write_image
 from vjcascade.messages import pluralize
-from vjcascade.training.checkpoint import MODEL_NAME
 
 PHOTOS = ("brick.png", "chelsea.png", "coffee.png", "grass.png", "gravel.png", "moon.png")
 """Pictures of scikit-image without faces."""

@@ -11,6 +11,10 @@ from pathlib import Path
 _TEMPORARY = ".vjcascade-{}.tmp"
 
 
+MODEL_NAME = "cascade.xml"
+"""The model in the folder of a training run."""
+
+
 def write_atomic(path: Path, data: bytes) -> None:
     """Write a file so that at no moment a half-written one stands in its place.
 

@@ -219,9 +219,10 @@ def test_skipped_frames_of_a_camera_are_counted(run, accept_all, monkeypatch):
 def test_a_cut_off_video_is_said_to_be_one(run, accept_all, clip):
     clip.write_bytes(clip.read_bytes()[: clip.stat().st_size // 2])
     ran = run("detect", accept_all, clip, *RAW)
-    assert ran.code == 0
+    assert ran.code == 2
     assert "it should have 12 frames, but after" in ran.err
     assert "cut off" in ran.err
+    assert "; cut off: 1 of 1" in ran.err
 
 
 @pytest.mark.parametrize("every", ["1", "5", "100"])

@@ -1,6 +1,7 @@
 """Both programs: help, version, errors that nobody foresaw."""
 
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -187,3 +188,45 @@ def test_a_damaged_compile_cache_is_named(run, monkeypatch):
     assert ran.code == 2
     assert "cache of compiled kernels is damaged" in ran.err
     assert f"delete the files *.nbi in {cache_folder()}" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["train", "pos", "neg", "-w", "24", "-h", "24"], "-w is an option of opencv_traincascade"),
+        (["train", "pos", "neg", "-h", "24"], "-h is an option of opencv_traincascade"),
+        (["train", "-data", "out", "-vec", "pos.vec"], "here it is --output"),
+        (["detect", "a.png", "-h"], "-h stands among other words"),
+        (["detect", "a.png", "-x"], "Unknown option: -x"),
+        (["train", "pos", "neg", "--stages", "1.9"], "'1.9' is not a whole number"),
+        (["train", "pos", "neg", "--max-weak", "1e3"], "'1e3' is not a whole number"),
+        (["detect", "a.png", "--min-neighbors", "2.5"], "'2.5' is not a whole number"),
+        (["detect", "a.png", "--every", "1.5"], "'1.5' is not a whole number"),
+    ],
+)
+def test_words_that_mean_something_else_are_refused(run, words, sentence):
+    ran = run(*words)
+    assert ran.code == 2
+    assert ran.out == ""
+    assert sentence in ran.err
+
+
+def test_a_lone_h_asks_for_help(run):
+    ran = run("train", "-h")
+    assert (ran.code, ran.err) == (0, "")
+    assert "Usage: vjcascade train" in ran.out
+
+
+def test_an_interrupt_while_starting_is_quiet():
+    """What the command line imports takes some tenths of a second, in which Ctrl-C may fall."""
+    code = """import builtins, os, signal, sys, vjcascade.__main__ as entry
+original = builtins.__import__
+def interrupted(name, *args, **kwargs):
+    if name == "vjcascade.cli.main":
+        os.kill(os.getpid(), signal.SIGINT)
+    return original(name, *args, **kwargs)
+builtins.__import__ = interrupted
+entry.main()"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.returncode == -signal.SIGINT
+    assert ran.stderr == ""

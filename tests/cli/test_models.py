@@ -63,3 +63,16 @@ def test_a_model_alone_is_not_enough(run, accept_all):
     ran = run("detect", accept_all)
     assert ran.code == 2
     assert f"give pictures, folders or videos to search after the model, {accept_all}, or" in ran.err
+
+
+def test_the_folder_of_a_run_stands_for_its_model(run, accept_all, rng):
+    """Its own pictures are not what is to be searched."""
+    folder = accept_all.parent / "signs"
+    folder.mkdir()
+    accept_all.rename(folder / "cascade.xml")
+    write_image(folder / "mean.png", builders.smooth_noise(rng, 40, 40))
+    write_image(folder.parent / "a.png", builders.smooth_noise(rng, 40, 40))
+    ran = run("detect", folder, folder.parent / "a.png", "--format", "csv")
+    assert ran.code == 0
+    assert "searched: 1" in ran.err
+    assert "mean.png" not in ran.out

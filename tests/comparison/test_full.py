@@ -34,8 +34,8 @@ from vjcascade.detection.scanner import Scanner
 from vjcascade.errors import SettingsError, SourceError, TrainingError
 from vjcascade.evaluation import detection_curve, match_detections
 from vjcascade.evaluation.features import count_passed
+from vjcascade.files import MODEL_NAME
 from vjcascade.imaging import read_gray, write_image
-from vjcascade.training.checkpoint import MODEL_NAME
 from vjcascade.training.data.reading import Reader, Sources
 from vjcascade.training.events import MiningDone, Note, StageBegun, StageDone, ignore
 from vjcascade.training.settings import TrainingSettings

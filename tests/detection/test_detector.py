@@ -60,6 +60,7 @@ def test_scale_factor(everything, texture, scale_factor):
         ({"min_size": (0, 10)}, "min_size"),
         ({"max_size": (10, -1)}, "max_size"),
         ({"max_size": (10, 10, 10)}, "max_size"),
+        ({"min_size": (30, 20), "max_size": (20, 30)}, "min_size 30x20 is larger than max_size 20x30"),
         ({"min_size": 24}, r"min_size 24 .*\(24, 24\)"),
         ({"min_size": (math.inf, 3)}, "min_size .*inf"),
         ({"max_size": (24.9, 24)}, "max_size .*24.9"),

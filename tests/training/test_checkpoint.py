@@ -15,7 +15,8 @@ import pytest
 from vjcascade.cascade import Cascade
 from vjcascade.errors import SettingsError
 from vjcascade.features import HaarMode
-from vjcascade.training.checkpoint import MODEL_NAME, Checkpoint
+from vjcascade.files import MODEL_NAME
+from vjcascade.training.checkpoint import Checkpoint
 from vjcascade.training.mining.retained_negatives import RetainedNegatives
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.types import FeatureType, Size

@@ -18,9 +18,10 @@ import pytest
 from vjcascade.cascade import Cascade
 from vjcascade.detection import evaluate_windows
 from vjcascade.errors import TrainingError
+from vjcascade.files import MODEL_NAME
 from vjcascade.messages import pluralize
 from vjcascade.training import trainer
-from vjcascade.training.checkpoint import MODEL_NAME, Checkpoint
+from vjcascade.training.checkpoint import Checkpoint
 from vjcascade.training.data.training_data import TrainingData
 from vjcascade.training.events import Ended, Note, Progress, RunBegun, StageDone, Work
 from vjcascade.training.mining import negatives

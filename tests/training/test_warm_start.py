@@ -12,8 +12,8 @@ from easy_pictures import save
 from vjcascade import Cascade, TrainingSettings, train
 from vjcascade.detection import evaluate_windows
 from vjcascade.errors import SettingsError
+from vjcascade.files import MODEL_NAME
 from vjcascade.formats import save_cascade
-from vjcascade.training.checkpoint import MODEL_NAME
 from vjcascade.training.events import StageBegun, StageDone
 from vjcascade.training.warm_start import first_stages
 from vjcascade.types import FeatureType, Size

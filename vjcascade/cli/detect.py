@@ -17,7 +17,7 @@ from vjcascade.cli.dense import (
     refuse_still_pictures,
     refuse_without_dense,
 )
-from vjcascade.cli.options import CountOption, FlagOption, SizeOption
+from vjcascade.cli.options import WHOLE, CountOption, FlagOption, SizeOption, WholeOption
 from vjcascade.cli.reports import Format, Report
 from vjcascade.errors import SettingsError
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 def detect(  # noqa: PLR0913  each is a user's choice
     *sources: Path,
-    camera: Annotated[int, Parameter(validator=Number(gte=0))] | None = None,
+    camera: Annotated[int, WHOLE, Parameter(validator=Number(gte=0))] | None = None,
     every: CountOption = 1,
     scale_factor: float = 1.1,
-    min_neighbors: int = 3,
+    min_neighbors: WholeOption = 3,
     min_size: SizeOption | None = None,
     max_size: SizeOption | None = None,
     threads: CountOption | None = None,
@@ -138,12 +138,10 @@ def _detect_in(model: Path, shared: dict[str, Any], native: DenseOptions | None)
 
     start_compiler()
     from vjcascade.detection import Detector
-    from vjcascade.detection.checks import check_bounds
 
     cascade = Cascade.load(model)
     if native is not None:
         return dense_search(cascade, native, shared)
-    check_bounds(shared["min_size"], shared["max_size"])  # OpenCV would find nothing, or what is nearest
     detector = Detector(cascade, **shared)
     return lambda _: detector.detect
 

@@ -63,6 +63,29 @@ _USAGES = {
 }
 """Where cyclopts would be vague."""
 
+_OPENCV_OPTIONS = {
+    "-data": "--output",
+    "-vec": "the first word: a folder of crops, or the list of boxes that the .vec was made of",
+    "-bg": "the second word: a folder of photos without the object, or a list of them",
+    "-numPos": "nothing: all crops are used, up to half of --max-samples",
+    "-numNeg": "--negatives",
+    "-numStages": "--stages",
+    "-precalcValBufSize": "--memory",
+    "-precalcIdxBufSize": "--memory",
+    "-numThreads": "--threads",
+    "-featureType": "--features",
+    "-mode": "--mode",
+    "-bt": "--booster",
+    "-minHitRate": "--hit-rate",
+    "-maxFalseAlarmRate": "--false-alarm-rate",
+    "-maxDepth": "--max-depth",
+    "-maxWeakCount": "--max-weak",
+    "-acceptanceRatioBreakValue": "--target-false-alarm-rate",
+    "-w": "--window WIDTHxHEIGHT",
+    "-h": "--window WIDTHxHEIGHT",
+}
+"""What stands in the place of the options of `opencv_traincascade`; -h asks for help only where it stands alone."""
+
 _LONG_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 
 
@@ -153,12 +176,19 @@ def _prepare_streams() -> None:
 
 
 def _refuse_slips(arguments: Sequence[str]) -> None:
-    """Refuse empty words, and options that a word processor has given a dash in place of the hyphens."""
+    """Refuse empty words, options of OpenCV's trainer, and those that a word processor has given a long dash."""
+    trains = arguments[:1] == ["train"]
     for word in arguments:
         if word == "--":
             return
         if not word:
             raise SettingsError("one of the words is empty: is a variable of the shell not set?")
+        if trains and word in _OPENCV_OPTIONS and (word != "-h" or len(arguments) > 2):
+            raise SettingsError(
+                f"{word} is an option of opencv_traincascade; here it is {_OPENCV_OPTIONS[word]}"
+            )
+        if word == "-h" and len(arguments) > 2:
+            raise SettingsError("-h stands among other words; for help, write --help, or -h alone")
         if word.startswith(tuple(_LONG_DASHES)):
             name = word.lstrip("-" + _LONG_DASHES)
             raise SettingsError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from vjcascade.files import MODEL_NAME
 from vjcascade.imaging import IMAGE_SUFFIXES
 from vjcascade.video import is_video
 
@@ -20,7 +21,7 @@ def split_model(words: Sequence[Path]) -> tuple[Path | None, Sequence[Path]]:
     """Tell the model from the pictures, videos and folders after it.
 
     The first word is a model if its suffix or, failing that, its content says so; a file that is not there is one,
-    too, unless its suffix is that of a picture or video.
+    too, unless its suffix is that of a picture or video. The folder of a training run stands for its model.
 
     Parameters
     ----------
@@ -34,9 +35,12 @@ def split_model(words: Sequence[Path]) -> tuple[Path | None, Sequence[Path]]:
     sources : sequence of Path
         What is to be searched.
     """
-    if not words or not _is_model(words[0]):
+    if not words:
         return None, words
-    return words[0], words[1:]
+    in_folder = words[0] / MODEL_NAME
+    if in_folder.is_file():
+        return in_folder, words[1:]
+    return (words[0], words[1:]) if _is_model(words[0]) else (None, words)
 
 
 def shipped_model() -> Path:

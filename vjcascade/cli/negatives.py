@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from vjcascade.cli.exit_codes import ExitCode, code_of
-from vjcascade.cli.options import CountOption
+from vjcascade.cli.options import WHOLE, CountOption
 from vjcascade.errors import ImageError, SettingsError
 from vjcascade.messages import pluralize
 
@@ -28,7 +28,7 @@ def negatives(
     *sources: Path,
     output: Annotated[Path, Parameter(alias="-o")] = Path("negatives"),
     every: CountOption = 1,
-    min_neighbors: Annotated[int, Parameter(validator=Number(gte=0))] = 3,
+    min_neighbors: Annotated[int, WHOLE, Parameter(validator=Number(gte=0))] = 3,
     threads: CountOption | None = None,
 ) -> int:
     """Keep false alarms for training.

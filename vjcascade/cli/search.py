@@ -66,6 +66,7 @@ class Search:
         self._n_shots = 0
         self._n_detections = 0
         self._n_failed = 0
+        self._n_cut_off = 0
         self._n_frames = 0
         self._n_skipped = 0
         self._seconds_of_frames = 0.0
@@ -83,8 +84,8 @@ class Search:
         Returns
         -------
         ExitCode
-            INTERRUPTED or TERMINATED if the search of files was stopped, WRONG_INPUT if an input could not be read,
-            else DONE.
+            INTERRUPTED or TERMINATED if the search of files was stopped, WRONG_INPUT if an input could not be read to
+            its end, else DONE.
         """
         self._tells_progress = is_quiet or not sys.stdout.isatty()
         if any(source.is_moving and source.path is not None for source in self._drawings):
@@ -99,7 +100,7 @@ class Search:
         if code:
             self._console.print("stopped; what was found until then is kept")
         self._sum_up(len(inputs))
-        return code or (ExitCode.WRONG_INPUT if self._n_failed else ExitCode.DONE)
+        return code or (ExitCode.WRONG_INPUT if self._n_failed or self._n_cut_off else ExitCode.DONE)
 
     def _search_all(self, inputs: Sequence[Input]) -> None:
         for i, source in enumerate(inputs):
@@ -141,10 +142,11 @@ class Search:
                 if self._window is not None and not _show(self._window, drawn, source, str(rate)):
                     return False
         if n_frames - expected > max(FRAMES_MISCOUNTED, n_frames * SHARE_MISCOUNTED):
+            self._n_cut_off += 1
             self._progress.clear()
             self._console.print(
-                f"{source.name}: it should have {n_frames} frames, but after {expected} no more could be decoded; "
-                "it may be cut off or damaged"
+                f"{source.name}: it should have {n_frames} frames, but after {expected} no more could be decoded: "
+                "it is cut off or damaged, and the last frame searched may be damaged, too"
             )
         return True
 
@@ -162,6 +164,8 @@ class Search:
             )
         if self._n_failed:
             parts.append(f"could not be read: {self._n_failed} of {n_inputs}")
+        if self._n_cut_off:
+            parts.append(f"cut off: {self._n_cut_off} of {n_inputs}")
         self._console.print("; ".join(parts))
 
 

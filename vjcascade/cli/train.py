@@ -12,7 +12,7 @@ from cyclopts import Parameter, Token
 
 from vjcascade.boosters import booster_names
 from vjcascade.boosters.costs import SPELLINGS, Costs, parse_costs
-from vjcascade.cli.options import CountOption, FlagOption, MemoryOption, SizeOption
+from vjcascade.cli.options import WHOLE, CountOption, FlagOption, MemoryOption, SizeOption
 from vjcascade.cli.outputs import check_output_file
 from vjcascade.training import Preset, TrainingSettings, preset_settings
 
@@ -43,9 +43,11 @@ def _setting(name: str, kind: Any) -> Any:
     if isinstance(values[Preset.NORMAL], StrEnum):
         default = default.lower()  # as choices are spelt
     shown = False if values[Preset.NORMAL] is None else default
-    kind = CostsOption if kind is Costs else kind
     words: dict[str, Any] = {"help": _HELP[name]} if name in _HELP else {}
-    return Annotated[kind, Parameter(name=_NAMES.get(name), show_default=shown, **words)]
+    own = Parameter(name=_NAMES.get(name), show_default=shown, **words)
+    if kind in (int, int | None):
+        return Annotated[kind, WHOLE, own]
+    return Annotated[CostsOption if kind is Costs else kind, own]
 
 
 if TYPE_CHECKING:
@@ -117,8 +119,8 @@ def train(  # noqa: PLR0913  each is a user's choice
     """
     from vjcascade.cli.compiling import SECONDS_FOR_TRAINING, compile_notice
     from vjcascade.cli.training_log import TrainingLog
+    from vjcascade.files import MODEL_NAME
     from vjcascade.training import read_settings, train
-    from vjcascade.training.checkpoint import MODEL_NAME
     from vjcascade.training.event_log import check_event_file, log_events
 
     if events is not None:

@@ -18,9 +18,9 @@ from vjcascade.comparison.full_results import FullComparison
 from vjcascade.comparison.outcomes import FullEntry, Outcome
 from vjcascade.comparison.scenes import MIN_NEIGHBORS, Found, Scenes, search_scenes
 from vjcascade.errors import SettingsError, SourceError, TrainingError
-from vjcascade.files import remove_leftovers, write_atomic
+from vjcascade.files import MODEL_NAME, remove_leftovers, write_atomic
 from vjcascade.parallel import checked_memory, checked_threads
-from vjcascade.training.checkpoint import MODEL_NAME, Checkpoint
+from vjcascade.training.checkpoint import Checkpoint
 from vjcascade.training.data.reading import Sources
 from vjcascade.training.events import (
     Ended,

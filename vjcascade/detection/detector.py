@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
-from vjcascade.detection.checks import checked_cascades, checked_neighbors, checked_size, only
+from vjcascade.detection.checks import check_bounds, checked_cascades, checked_neighbors, checked_size, only
 from vjcascade.detection.grouping import group_windows
 from vjcascade.detection.pyramid import Plan, raw_detections, scan_pyramid
 from vjcascade.detection.scales import Level, check_scale_factor, scan_levels
@@ -68,6 +68,7 @@ class Detector:
         self.min_neighbors = checked_neighbors(min_neighbors)
         self.min_size = checked_size("min_size", min_size)
         self.max_size = checked_size("max_size", max_size)
+        check_bounds(self.min_size, self.max_size)  # OpenCV would find nothing, or what is outside of both
         self.n_threads = checked_threads(n_threads)
 
     def detect(self, image: NDArray[Any]) -> Detections:

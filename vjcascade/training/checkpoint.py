@@ -16,7 +16,7 @@ from typing import Any
 
 from vjcascade.cascade import Cascade
 from vjcascade.errors import SettingsError
-from vjcascade.files import nearest_folder
+from vjcascade.files import MODEL_NAME, nearest_folder
 from vjcascade.messages import pluralize
 from vjcascade.training.events import StageRecord
 from vjcascade.training.mining.retained_negatives import RetainedNegatives
@@ -24,8 +24,6 @@ from vjcascade.training.records import read_records
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.warm_start import BaseModel
 from vjcascade.types import Size
-
-MODEL_NAME = "cascade.xml"
 
 CARRIED_NAME = "negatives-{}.npz"
 """File of the false alarms that belong to a model of so many stages."""

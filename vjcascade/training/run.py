@@ -8,10 +8,10 @@ from pathlib import Path
 
 from vjcascade.cascade import Cascade, checked_window
 from vjcascade.errors import SettingsError, SourceError
-from vjcascade.files import remove_leftovers
+from vjcascade.files import MODEL_NAME, remove_leftovers
 from vjcascade.messages import pluralize
 from vjcascade.parallel import checked_memory, checked_threads
-from vjcascade.training.checkpoint import MODEL_NAME, Checkpoint
+from vjcascade.training.checkpoint import Checkpoint
 from vjcascade.training.data.reading import Reader, Sources
 from vjcascade.training.events import Listener, Note, both, ignore
 from vjcascade.training.history import HistoryWriter
