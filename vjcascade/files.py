@@ -11,8 +11,31 @@ from pathlib import Path
 _TEMPORARY = ".vjcascade-{}.tmp"
 
 
-MODEL_NAME = "cascade.xml"
-"""The model in the folder of a training run."""
+MODEL_NAME, EVENTS_NAME, PICTURES_NAME = "cascade.xml", "events.jsonl", "history"
+"""In the folder of a training run: the model, what happened, and pictures of it."""
+
+
+def is_run_folder(folder: Path) -> bool:
+    """Tell whether a folder is that of a training run: what is in it was made, and is no data.
+
+    Examples
+    --------
+    >>> is_run_folder(Path("nowhere"))
+    False
+    """
+    has_model = os.path.isfile(folder / MODEL_NAME)  # noqa: PTH113  Path raises for names that are too long
+    return has_model and any(os.path.exists(folder / name) for name in (EVENTS_NAME, PICTURES_NAME))  # noqa: PTH110
+
+
+def real_path(path: str | os.PathLike[str]) -> Path:
+    """Return the absolute path without links; a link that leads to itself stays (`Path.resolve` would fail).
+
+    Examples
+    --------
+    >>> real_path("a/../b") == Path.cwd() / "b"
+    True
+    """
+    return Path(os.path.realpath(path))
 
 
 def write_atomic(path: Path, data: bytes) -> None:

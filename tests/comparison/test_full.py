@@ -69,7 +69,7 @@ def data(tmp_path_factory):
     make_scenes(folder / "scenes", rng)
     reader = Reader(1, strict=True, listener=ignore)
     positives = reader.positives(folder / "pos", Size(12, 12), None)
-    photos = reader.photos(folder / "neg", Size(12, 12), 10**7)
+    photos = reader.photos(folder / "neg", positives, 10**7)
     return Sources(positives, photos, photos.subset([])), read_scenes(folder / "scenes" / "info.dat")
 
 

@@ -18,7 +18,7 @@ from vjcascade.imaging import write_image
             ["a.png 1 2 2 9 9", "b.png 1 2 2 9 9"],
             r"(?s)1 line .* cannot be used.*info.dat:2: b.png: not found",
         ),
-        (["a.png 1 2 2 9"], "info.dat:1: a.png: the count 1 needs four numbers"),
+        (["a.png 1 2 2 9"], "info.dat:1: 'a.png 1 2 2 9': the count 1 needs four numbers"),
         (["a.png 1 2 2 0 9"], "box 2 2 0 9 is empty or lies outside the picture of 30x20 pixels"),
         (["a.png 1 30 2 4 9"], "box 30 2 4 9 is empty or lies outside"),
         (["a.png 1 2 2 9 9", "./a.png 0"], "info.dat:2: ./a.png is named twice"),

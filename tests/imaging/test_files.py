@@ -1,5 +1,6 @@
 """Picture files of every kind: read by one set of rules, written, listed."""
 
+import os
 from pathlib import Path
 
 import naive
@@ -9,7 +10,15 @@ from picture_files import netpbm, pillow, png, stored, tiff
 from PIL import Image
 
 from vjcascade.errors import ImageError
-from vjcascade.imaging import image_size, list_images, read_gray, read_image, to_gray, write_image
+from vjcascade.imaging import (
+    find_images,
+    image_size,
+    read_gray,
+    read_image,
+    read_upright,
+    to_gray,
+    write_image,
+)
 from vjcascade.types import Size
 
 RAMP_16 = (np.arange(24 * 24, dtype=np.uint16) * 113).reshape(24, 24)
@@ -296,16 +305,137 @@ def test_missing_folder_is_an_os_error_and_leaves_nothing(tmp_path):
         write_image(tmp_path / "missing" / "out.png", np.zeros((2, 3), np.uint8))
 
 
+def touch(folder, *names):
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+
+
+def found_in(folder):
+    return [path.relative_to(folder).as_posix() for path in find_images(folder).paths]
+
+
 def test_folders_are_listed_sorted_without_hidden_files(tmp_path):
     names = ("b.JPG", "sub/deep/a.png", "sub-2/a.png", "B.png", "a.jpeg")
-    for name in (*names, "notes.txt", ".hidden.png", ".cache/x.png", "sub/.trash/y.png", "png"):
-        (tmp_path / ".data" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / ".data" / name).touch()
-    found = list_images(tmp_path / ".data")
-    assert [path.relative_to(tmp_path / ".data").as_posix() for path in found] == sorted(names)
+    touch(tmp_path / ".data", *names, "notes.txt", ".hidden.png", ".cache/x.png", "sub/.trash/y.png", "png")
+    assert found_in(tmp_path / ".data") == sorted(names)
+    assert find_images(tmp_path / ".data").notes == []
 
 
 def test_a_folder_that_cannot_be_read_is_an_error(tmp_path):
     with pytest.raises(FileNotFoundError) as caught:
-        list_images(tmp_path / "gone")
+        find_images(tmp_path / "gone")
     assert caught.value.filename == str(tmp_path / "gone")
+
+
+def test_a_subfolder_that_cannot_be_read_is_left_out_and_named(tmp_path, monkeypatch):
+    touch(tmp_path, "a.png", "secret/b.png")
+    scandir = os.scandir
+
+    def guarded(path):
+        if Path(path).name == "secret":  # root may read everything
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", guarded)
+    assert found_in(tmp_path) == ["a.png"]
+    assert find_images(tmp_path).notes == ["secret cannot be read (permission denied) and is left out"]
+
+
+def test_linked_folders_are_followed_once(tmp_path):
+    touch(tmp_path, "photos/a.png", "photos/sub/b.png", "elsewhere/c.png")
+    (tmp_path / "photos" / "more").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "photos" / "again").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "photos" / "sub" / "up").symlink_to(tmp_path / "photos")
+    (tmp_path / "photos" / "self").symlink_to("self")
+    (tmp_path / "photos" / "self.png").symlink_to("self.png")
+    found = find_images(tmp_path / "photos").paths
+    assert [path.resolve(strict=False).name for path in found if path.name != "self.png"] == [
+        "a.png",
+        "c.png",
+        "b.png",
+    ]
+    with pytest.raises(ImageError, match="cannot be opened"):
+        read_image(tmp_path / "photos" / "self.png")
+
+
+@pytest.mark.parametrize("mark", ["events.jsonl", "history/mean-positive.png"])
+def test_folders_of_training_runs_are_left_out_and_named(tmp_path, mark):
+    touch(
+        tmp_path,
+        "a.png",
+        "model/cascade.xml",
+        f"model/{mark}",
+        "model/history/worst.png",
+        "kept/cascade.xml",
+        "kept/b.png",
+    )
+    assert found_in(tmp_path) == ["a.png", "kept/b.png"]
+    assert find_images(tmp_path).notes == ["model is the folder of a training run and is left out"]
+
+
+def test_a_run_that_writes_beside_its_pictures_leaves_them_usable(tmp_path):
+    touch(tmp_path, "pos/a.png", "cascade.xml", "events.jsonl", "history/mean-positive.png")
+    assert found_in(tmp_path) == ["pos/a.png"]
+
+
+def test_drawn_copies_are_left_out_and_counted(tmp_path):
+    touch(tmp_path, "a.png", "a.found.png", "sub/b.found.png", "found.png")
+    assert found_in(tmp_path) == ["a.png", "found.png"]
+    assert find_images(tmp_path).notes == [
+        "2 drawn copies (NAME.found.SUFFIX) are left out, for example a.found.png"
+    ]
+
+
+@pytest.fixture
+def jpeg(rng):
+    """Return a JPEG that looks like a photo."""
+    pixels = np.cumsum(rng.normal(0, 6, (200, 300, 3)), axis=1).clip(-120, 120) + 128
+    return pillow(Image.fromarray(pixels.astype(np.uint8)), "JPEG", quality=90)
+
+
+def test_a_jpeg_without_its_second_half_is_refused(tmp_path, jpeg):
+    """Decoders fill up what is missing, and say nothing where the end mark is there."""
+    half = len(jpeg) // 2
+    for damaged in (
+        jpeg[:half] + bytes(len(jpeg) - half - 2) + jpeg[-2:],
+        jpeg[:half] + jpeg[-2:],
+        jpeg[: -len(jpeg) // 20] + jpeg[-2:],
+    ):
+        path = stored(tmp_path, damaged, "a.jpg")
+        with pytest.raises(ImageError, match=r"a\.jpg: a part of the picture is missing"):
+            read_gray(path)
+
+
+@pytest.mark.parametrize("extra", [b"", b"junk" * 9, bytes(100)])
+@pytest.mark.parametrize(
+    "options", [{}, {"progressive": True}, {"subsampling": 0}, {"restart_marker_rows": 1}]
+)
+def test_a_whole_jpeg_is_read_whatever_follows_it(tmp_path, rng, options, extra):
+    for mode, shape in (("L", (40, 50)), ("RGB", (41, 33, 3)), ("CMYK", (30, 30, 4))):
+        image = Image.fromarray(rng.integers(0, 256, shape, np.uint8), mode)
+        path = stored(tmp_path, pillow(image, "JPEG", **options) + extra, "a.jpg")
+        assert read_gray(path).shape == shape[:2]
+
+
+def test_real_jpegs_are_whole(shared_data):
+    for path in sorted(shared_data("negatives-test").rglob("*.jpg"))[:60]:
+        read_gray(path)
+
+
+def test_pictures_of_other_kinds_are_named(tmp_path):
+    for brand, kind in ((b"avif", "an AVIF picture"), (b"heic", "a HEIC picture")):
+        path = stored(tmp_path, b"\0\0\0\x20ftyp" + brand + bytes(20), "a.jpg")
+        with pytest.raises(ImageError, match=f"this is {kind}, which is not read: save it as JPEG or PNG"):
+            read_image(path)
+
+
+def test_what_exif_turns_is_told(tmp_path, rng):
+    image = Image.fromarray(rng.integers(0, 256, (20, 30), np.uint8))
+    for orientation, is_turned in ((None, False), (1, False), (6, True), (3, True), (99, False)):
+        exif = Image.Exif()
+        if orientation:
+            exif[274] = orientation
+        gray, told = read_upright(stored(tmp_path, pillow(image, "PNG", exif=exif), "a.png"))
+        assert told is is_turned
+        assert gray.shape == ((30, 20) if orientation == 6 else (20, 30))

@@ -13,7 +13,7 @@ from vjcascade import TrainingSettings, train
 from vjcascade.errors import ModelError, SettingsError, SourceError
 from vjcascade.learning import histograms
 from vjcascade.training import memory_plan as room, run, trainer
-from vjcascade.training.events import StageDone
+from vjcascade.training.events import Note, StageDone
 from vjcascade.types import Size
 
 
@@ -48,6 +48,28 @@ def test_a_pair_is_a_window(tmp_path, rng):
 def test_one_folder_cannot_be_both(tmp_path):
     with pytest.raises(SourceError, match="for positives and negatives"):
         train(tmp_path, tmp_path / ".." / tmp_path.name, tmp_path / "out")
+
+
+def test_photos_inside_the_folder_of_the_crops_are_refused(tmp_path):
+    (tmp_path / "neg").mkdir()
+    with pytest.raises(SourceError, match="inside the folder of the positives"):
+        train(tmp_path, tmp_path / "neg", tmp_path / "out")
+
+
+def test_crops_inside_the_folder_of_the_photos_are_no_photos(pictures, rng):
+    events = []
+    save(pictures / "neg" / "pos", [rng.integers(0, 256, (8, 8)).astype(np.uint8) for _ in range(60)])
+    train(
+        pictures / "neg" / "pos",
+        pictures / "neg",
+        pictures / "out",
+        BRIEF,
+        window=(8, 8),
+        listener=events.append,
+    )
+    notes = [event.text for event in events if isinstance(event, Note)]
+    assert any(note.startswith("negatives:") and "skipped 60" in note for note in notes), notes
+    assert any("is among the positives, too" in note for note in notes)
 
 
 BRIEF = TrainingSettings(n_negatives=40, max_stages=3, max_weak=2, hit_rate=0.97, baseline=False)

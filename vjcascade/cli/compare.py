@@ -298,7 +298,7 @@ def _compare_full(given: Mapping[str, Any]) -> None:
     with _listener(output) as listener:
         reader = Reader(checked_threads(given["threads"]), strict=False, listener=listener)
         crops = reader.positives(given["positives"], given["window"], None)
-        photos = reader.photos(given["negatives"], crops.window, PHOTOS_MEMORY)
+        photos = reader.photos(given["negatives"], crops, PHOTOS_MEMORY)
         full = compare_full(
             Sources(crops, photos, photos.subset([])),
             scenes,

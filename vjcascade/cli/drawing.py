@@ -12,8 +12,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.cli.inputs import DRAWN, Input
-from vjcascade.imaging import write_image
+from vjcascade.cli.inputs import Input
+from vjcascade.imaging import DRAWN, write_image
 from vjcascade.types import Size
 from vjcascade.video import VideoSink
 

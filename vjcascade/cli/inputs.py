@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -12,12 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.errors import ImageError, SettingsError
-from vjcascade.imaging import IMAGE_SUFFIXES, list_images, read_image
+from vjcascade.imaging import IMAGE_SUFFIXES, find_images, read_image
 from vjcascade.messages import is_url
 from vjcascade.video import camera_frames, is_video, read_frames
-
-DRAWN = ".found"
-"""Stands before the suffix of drawn copies, so that they replace only each other and are not searched again."""
 
 
 class Shot(NamedTuple):
@@ -131,7 +129,9 @@ def find_inputs(sources: Sequence[Path], every: int = 1) -> list[Input]:
 
 
 def _pictures_in(folder: Path) -> list[Path]:
-    found = [path for path in list_images(folder) if not path.stem.endswith(DRAWN)]
+    found, notes = find_images(folder)
+    for note in notes:
+        sys.stderr.write(f"{folder}: {note}\n")
     if not found:
         suffixes = ", *".join(sorted(IMAGE_SUFFIXES))
         raise ImageError(f"{folder}: there is no picture in this folder; looked for files named *{suffixes}")

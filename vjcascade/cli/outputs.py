@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
 from vjcascade.errors import SettingsError
+from vjcascade.files import real_path
 
 
 def check_output_file(path: Path) -> None:
@@ -24,7 +24,7 @@ def check_output_file(path: Path) -> None:
         )
     if path.exists() and not path.is_file():  # /dev/stdout, a pipe
         return
-    folder = Path(os.path.realpath(path)).parent
+    folder = real_path(path).parent
     if not folder.is_dir():
         raise SettingsError(f"{path}: there is no folder {folder}; make it first")
     _try_to_write(folder, f"{path}: no file can be written there")
@@ -63,9 +63,9 @@ def refuse_overwriting(targets: Iterable[Path], kept: Iterable[Path]) -> None:
     SettingsError
         If the name of one of the first leads to one of the second.
     """
-    kept_files = {path.resolve() for path in kept}
+    kept_files = {real_path(path) for path in kept}
     for target in targets:
-        if target.exists() and target.resolve() in kept_files:
+        if target.exists() and real_path(target) in kept_files:
             raise SettingsError(
                 f"{target}: the output would overwrite the model or an input; give another name or folder"
             )

@@ -18,7 +18,7 @@ from vjcascade.comparison.full_results import FullComparison
 from vjcascade.comparison.outcomes import FullEntry, Outcome
 from vjcascade.comparison.scenes import MIN_NEIGHBORS, Found, Scenes, search_scenes
 from vjcascade.errors import SettingsError, SourceError, TrainingError
-from vjcascade.files import MODEL_NAME, remove_leftovers, write_atomic
+from vjcascade.files import MODEL_NAME, real_path, remove_leftovers, write_atomic
 from vjcascade.parallel import checked_memory, checked_threads
 from vjcascade.training.checkpoint import Checkpoint
 from vjcascade.training.data.reading import Sources
@@ -313,10 +313,10 @@ def _check(entries: Sequence[FullEntry], n_seeds: int) -> None:
 
 def _refuse_known(scenes: Scenes, sources: Sources) -> None:
     for source in _named(sources).values():
-        if Path(source).resolve() == Path(scenes.source).resolve():
+        if real_path(source) == real_path(scenes.source):
             raise SourceError(f"{scenes.source} is given to train on and to test on: test on other pictures")
-    trained = {photo.path.resolve() for photo in sources.photos.photos}
-    known = [scene.path for scene in scenes.scenes if scene.path.resolve() in trained]
+    trained = {real_path(photo.path) for photo in sources.photos.photos}
+    known = [scene.path for scene in scenes.scenes if real_path(scene.path) in trained]
     if known:
         raise SourceError(
             f"scenes: {known[0]} is among the photos without the object to train on, {len(known)} of {len(scenes)} "
@@ -327,7 +327,7 @@ def _refuse_known(scenes: Scenes, sources: Sources) -> None:
 def _refuse_inside(output: Path, sources: Sources) -> None:
     """Refuse a folder whose pictures would be read to train on when it is resumed."""
     for source in _named(sources).values():
-        if output.resolve().is_relative_to(Path(source).resolve()):
+        if real_path(output).is_relative_to(real_path(source)):
             raise SettingsError(
                 f"the output folder {output} lies in {source}: pictures of the training would be taken for data; "
                 "take another output folder"

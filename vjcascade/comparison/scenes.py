@@ -20,6 +20,7 @@ from vjcascade.detection.scanner import Scanner
 from vjcascade.errors import ImageError, SourceError
 from vjcascade.evaluation.features import count_passed, features_of_stages
 from vjcascade.evaluation.matching import match_detections
+from vjcascade.files import real_path
 from vjcascade.formats.annotations.opencv_lists import ListedPicture, PictureList, read_boxes_list
 from vjcascade.imaging import image_size, read_gray
 from vjcascade.messages import near_file, pluralize
@@ -221,7 +222,7 @@ def _opened(listed: PictureList) -> tuple[Scene, ...]:
     faults = [(error.line, error.reason) for error in listed.errors]
     scenes: dict[Path, Scene] = {}
     for picture in listed.pictures:
-        path = picture.path.resolve()
+        path = real_path(picture.path)
         if path in scenes:
             faults.append((picture.line, f"{picture.name} is named twice: write all its boxes into one line"))
             continue

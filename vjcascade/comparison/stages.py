@@ -98,7 +98,7 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
         remove_leftovers(folder)
         reader = Reader(n_threads, strict=False, listener=listener)
         crops = reader.positives(positives, window, None)
-        photos = reader.photos(negatives, crops.window, PHOTOS_MEMORY)
+        photos = reader.photos(negatives, crops, PHOTOS_MEMORY)
         sources = Sources(crops, photos, photos.subset([]))
         data = {
             **sources.fingerprints(),

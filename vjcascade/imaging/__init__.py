@@ -11,24 +11,30 @@ is brought there by three rules, none of which depends on the other pixels of th
 from vjcascade.imaging._opencv import opencv
 from vjcascade.imaging.arrays import draw_boxes, resize_crop, resize_exact, to_gray
 from vjcascade.imaging.files import (
+    DRAWN,
     IMAGE_SUFFIXES,
     MAX_PIXELS,
+    FoundImages,
+    find_images,
     image_size,
-    list_images,
     read_gray,
     read_image,
+    read_upright,
     write_image,
 )
 
 __all__ = [
+    "DRAWN",
     "IMAGE_SUFFIXES",
     "MAX_PIXELS",
+    "FoundImages",
     "draw_boxes",
+    "find_images",
     "image_size",
-    "list_images",
     "opencv",
     "read_gray",
     "read_image",
+    "read_upright",
     "resize_crop",
     "resize_exact",
     "to_gray",

@@ -9,10 +9,10 @@ from typing import Any
 
 from vjcascade.cascade import Cascade
 from vjcascade.errors import ModelNotFoundError
-from vjcascade.files import MODEL_NAME
+from vjcascade.files import EVENTS_NAME, MODEL_NAME
 from vjcascade.messages import shortened
 from vjcascade.training.events import StageRecord
-from vjcascade.training.history import EVENTS_NAME, History, StageHistory, read_history
+from vjcascade.training.history import History, StageHistory, read_history
 from vjcascade.training.records import read_records
 from vjcascade.training.settings import TrainingSettings
 

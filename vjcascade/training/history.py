@@ -19,16 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.errors import ImageError
+from vjcascade.files import EVENTS_NAME, PICTURES_NAME
 from vjcascade.imaging import image_size, read_gray, write_image
 from vjcascade.training.event_log import SCHEMA_VERSION, EventLog
 from vjcascade.training.events import Event, Progress, Rates, RoundDone, RunBegun, StageDone, StageRecord
 from vjcascade.training.stage import N_FALSE_ALARMS_SHOWN
 from vjcascade.types import Size
-
-EVENTS_NAME = "events.jsonl"
-
-PICTURES_NAME = "history"
-"""The folder of pictures."""
 
 MEAN_NAME = "mean-positive.png"
 """Among the pictures, the mean of the positives."""

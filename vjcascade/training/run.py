@@ -8,7 +8,7 @@ from pathlib import Path
 
 from vjcascade.cascade import Cascade, checked_window
 from vjcascade.errors import SettingsError, SourceError
-from vjcascade.files import MODEL_NAME, remove_leftovers
+from vjcascade.files import MODEL_NAME, real_path, remove_leftovers
 from vjcascade.messages import pluralize
 from vjcascade.parallel import checked_memory, checked_threads
 from vjcascade.training.checkpoint import Checkpoint
@@ -114,8 +114,8 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
         reader = Reader(n_threads, strict, listener)
         crops = reader.positives(positives, window, min_side)
         photos_limit = int(PHOTOS_SHARE * memory_limit)
-        photos = reader.photos(negatives, crops.window, photos_limit)
-        more = reader.more_photos(more_negatives, photos, crops.window, photos_limit)
+        photos = reader.photos(negatives, crops, photos_limit)
+        more = reader.more_photos(more_negatives, photos, crops, photos_limit)
         sources = Sources(crops, photos, more)
         checkpoint = Checkpoint.open(
             folder,
@@ -178,10 +178,18 @@ def refuse_one_for_both(positives: str | PathLike[str], negatives: Sequence[str 
     SourceError
         If the first is among the others.
     """
-    if any(Path(positives).resolve() == Path(one).resolve() for one in negatives):
-        raise SourceError(
-            f"{positives} is given for positives and negatives: photos must not show the object"
-        )
+    crops = real_path(positives)
+    for one in negatives:
+        photos = real_path(one)
+        if photos == crops:
+            raise SourceError(
+                f"{positives} is given for positives and negatives: photos must not show the object"
+            )
+        if photos.is_relative_to(crops) and crops.is_dir():
+            raise SourceError(
+                f"the negatives in {one} lie inside the folder of the positives, {positives}, and would be crops as "
+                "well: give the folder that holds the crops alone"
+            )
 
 
 def _refuse_too_few_stages(base: BaseModel, settings: TrainingSettings) -> None:

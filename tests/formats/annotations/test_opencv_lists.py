@@ -30,6 +30,14 @@ def folder(tmp_path: Path) -> Path:
         (r"sub\b.png 1 1 2 3 4", r"sub\b.png", (Box(1, 2, 3, 4),)),
         ("my photo 2.png 1 1 2 3 4", "my photo 2.png", (Box(1, 2, 3, 4),)),
         ("a.png 0", "a.png", ()),
+        ("a.png 1 10.0 11 24.00 25", "a.png", (Box(10, 11, 24, 25),)),
+        ("a.png,1,10,11,24,25", "a.png", (Box(10, 11, 24, 25),)),
+        ("a.png; 1; 10; 11; 24; 25", "a.png", (Box(10, 11, 24, 25),)),
+        ("a.png 1 [10, 11, 24, 25]", "a.png", (Box(10, 11, 24, 25),)),
+        ("a.png 2 (10 11 24 25) (1, 2, 3, 4)", "a.png", (Box(10, 11, 24, 25), Box(1, 2, 3, 4))),
+        ('"my photo 2.png" 1 1 2 3 4', "my photo 2.png", (Box(1, 2, 3, 4),)),
+        ("'my photo 2.png', 1, 1, 2, 3, 4", "my photo 2.png", (Box(1, 2, 3, 4),)),
+        (r"\sub\b.png 1 1 2 3 4", r"\sub\b.png", (Box(1, 2, 3, 4),)),
     ],
 )
 def test_line_with_boxes(folder: Path, line: str, name: str, boxes: tuple[Box, ...]) -> None:
@@ -43,10 +51,21 @@ def test_line_with_boxes(folder: Path, line: str, name: str, boxes: tuple[Box, .
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("a.png 2 10 10 24 24", "a.png: the count 2 needs four numbers a box after it, found 4"),
-        ("a.png 1 10 10 24 24 7", "a.png: the count 1 needs four numbers a box after it, found 5"),
-        ("a.png -1 10 10 24 24", "a.png: the count -1 needs four numbers a box after it, found 4"),
-        ("a.png 1 10 10.5 24 24", "a.png 1 10 10.5: the count 24 needs four numbers a box after it, found 1"),
+        (
+            "a.png 2 10 10 24 24",
+            "'a.png 2 10 10 24 24': the count 2 needs four numbers a box after it, found 4",
+        ),
+        (
+            "a.png 1 10 10 24 24 7",
+            "the count 1 needs four numbers a box after it, found 5; expected is NAME COUNT X",
+        ),
+        ("a.png -1 10 10 24 24", "the count -1 needs four numbers a box after it, found 4"),
+        ("a.png 10 10 24 24", "the count 10 needs four numbers a box after it, found 3"),
+        ("a.png 1 10 10.5 24 24", "a.png: 10.5 is not a whole number of pixels; expected is NAME COUNT X Y"),
+        ("a.png1 0 0 50 50", "'a.png1 0 0 50 50': a blank is missing between a.png and the count 1"),
+        ("a.png1", "is not NAME COUNT X Y"),
+        ("sub 0", "sub: not found in"),
+        ("sub 0", "it is a folder, and a list names pictures"),
         (f"a.png 1 10 10 {'9' * 400} 24", f"a.png: {'9' * 97}... has more than 9 digits"),
         (f"a.png {'9' * 5000}", "has more than 9 digits"),
         ("a.png 1 10 10 -1234567890 24", "a.png: -1234567890 has more than 9 digits"),
@@ -135,3 +154,66 @@ def test_lists_of_pictures_may_have_boxes(folder):
     assert [error.line for error in read.errors] == [5, 6, 7]
     assert "gone.png: not found" in read.errors[0].reason
     assert all("needs four numbers a box" in error.reason for error in read.errors[1:])
+
+
+def test_bare_names_are_whole_pictures(folder):
+    (folder / "positives.txt").write_text("a.png\n'my photo 2.png'\nsub\\b.png\ngone.png\n")
+    read = read_boxes_list(folder / "positives.txt")
+    assert not read.has_boxes
+    assert [(picture.path, picture.boxes) for picture in read.pictures] == [
+        (folder / "a.png", ()),
+        (folder / "my photo 2.png", ()),
+        (folder / "sub/b.png", ()),
+    ]
+    assert [error.line for error in read.errors] == [4]
+
+
+@pytest.mark.parametrize(
+    "first", ["filename,count,x,y,w,h", "image x y width height", "# name;x;y", "File\tBox"]
+)
+def test_a_line_of_column_names_is_left_out(folder, first):
+    (folder / "info.csv").write_text(f"{first}\na.png,1,1,2,3,4\n")
+    read = read_boxes_list(folder / "info.csv")
+    assert (len(read.pictures), read.errors) == (1, ())
+    assert bool(read.notes) == (not first.startswith("#"))
+
+
+def test_a_name_like_a_column_is_a_name_where_there_is_such_a_picture(folder):
+    (folder / "image one.png").touch()
+    (folder / "bg.txt").write_text("image one.png\na.png\n")
+    assert len(read_image_list(folder / "bg.txt").pictures) == 2
+
+
+@pytest.mark.parametrize("name", ["nf/0.png", r"nf\0.png", r"\nf\0.png", "/nf/0.png"])
+def test_a_list_in_the_folder_of_its_pictures(folder, name, monkeypatch):
+    """As guides make it: names relative to the folder above, read from anywhere."""
+    (folder / "nf").mkdir()
+    (folder / "nf" / "0.png").touch()
+    (folder / "nf" / "bg.txt").write_text(f"{name}\n{name}\n")
+    monkeypatch.chdir(folder / "sub")
+    read = read_image_list(folder / "nf" / "bg.txt")
+    assert [picture.path for picture in read.pictures] == [folder / "nf" / "0.png"] * 2
+    assert read.notes == (f"bg.txt: 2 names found below {folder}, not below the folder of the list",)
+
+
+def test_all_folders_that_were_tried_are_named(folder, monkeypatch):
+    monkeypatch.chdir(folder / "sub")
+    (folder / "bg.txt").write_text("gone.png\n")
+    (error,) = read_image_list(folder / "bg.txt").errors
+    for tried in (folder, folder / "sub", folder.parent):
+        assert str(tried) in error.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("pos.vec", b"\x0a\0\0\0\x40\x02\0\0\0\0\0\0", "samples of opencv_createsamples"),
+        ("bg.txt", "a.png\n".encode("utf-16-le"), "UTF-16 without a mark"),
+        ("bg.txt", "a.png\n".encode("utf-16-be"), "UTF-16 without a mark"),
+        ("bg.bin", bytes(300), "not a text"),
+    ],
+)
+def test_files_that_are_no_lists_are_named_for_what_they_are(folder, name, data, reason):
+    (folder / name).write_bytes(data)
+    with pytest.raises(SourceError, match=reason):
+        read_boxes_list(folder / name)

@@ -1,4 +1,4 @@
-"""BackgroundImage photos: which are used, and that they stay what they were."""
+"""Background images: which are used, and that they stay what they were."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from PIL import Image
 
 from vjcascade.errors import SourceError
 from vjcascade.training.data.backgrounds import open_background_images
+from vjcascade.training.data.sources import pixel_digest
 from vjcascade.types import Size
 
 WINDOW = Size(24, 24)
+FORM = "expected is NAME COUNT X Y WIDTH HEIGHT ... in whole numbers"
 
 
 @pytest.fixture
@@ -150,6 +152,20 @@ def test_photos_with_wrong_boxes_are_skipped(folder: Path) -> None:
     assert backgrounds.names == ("neg/d.png",)
     assert {str(item) for item in backgrounds.report.skipped} == {
         "info.dat:1: neg/a.png: box 5 6 0 10 to ignore has no area",
-        "info.dat:2: neg/b.png: the count 2 needs four numbers a box after it, found 4",
+        f"info.dat:2: 'neg/b.png 2 5 6 20 10': the count 2 needs four numbers a box after it, found 4; {FORM}",
         "info.dat:3: neg/c.png: box 5 6 9 -1 to ignore has no area",
     }
+
+
+def test_pictures_of_the_object_are_no_photos(folder: Path, photos: NDArray[np.uint8]) -> None:
+    """Whatever their names and formats; boxes to ignore make them usable."""
+    digests = {pixel_digest(photos[1]), pixel_digest(photos[4])}
+    backgrounds = open_background_images(folder, WINDOW, not_these=digests)
+    assert backgrounds.names == ("a.png", "c.png", "d.png", "f.png")
+    reason = "is among the positives, too: it shows the object"
+    assert [str(item) for item in backgrounds.report.skipped] == [f"b.png: {reason}", f"e.png: {reason}"]
+    (folder.parent / "info.dat").write_text("neg/b.png 1 5 5 20 20\nneg/e.png\n")
+    listed = open_background_images(folder.parent / "info.dat", WINDOW, not_these=digests)
+    assert listed.names == ("neg/b.png",)
+    with pytest.raises(SourceError, match="none of the 6 negatives"):
+        open_background_images(folder, WINDOW, not_these={pixel_digest(photo) for photo in photos})

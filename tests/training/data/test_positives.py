@@ -87,7 +87,7 @@ def test_boxes_that_do_not_fit(tmp_path: Path, rng: np.random.Generator) -> None
     assert "1 of 6 boxes" in message
     assert "at least 10 are needed" in message
     for expected in (
-        "info.dat:2: photo.png: the count 2 needs four numbers a box after it, found 4",
+        "info.dat:2: 'photo.png 2 10 10 24 24': the count 2 needs four numbers a box after it, found 4; expected is ",
         "info.dat:1: photo.png 90 10 24 24: 42 % of the box is inside the 100x80 picture",
         "info.dat:1: photo.png -5 10 24 24: 79 % of the box is inside the 100x80 picture",
         "info.dat:1: photo.png 10 10 0 24: the box is empty",
@@ -263,3 +263,38 @@ def test_cars_get_a_wide_window(shared_data, tmp_path: Path) -> None:
     assert len(positives) == 550
     assert positives.report.skipped == ()
     assert not any("shape" in note for note in positives.report.notes)
+
+
+def test_a_list_of_bare_names_is_one_of_crops(tmp_path: Path, rng: np.random.Generator) -> None:
+    easy_folder(tmp_path / "pos", rng, 12)
+    (tmp_path / "positives.txt").write_text("\n".join(f"pos/crop{i:03}.png" for i in range(12)))
+    positives = load_positives(tmp_path / "positives.txt", WINDOW)
+    np.testing.assert_array_equal(positives.windows, load_positives(tmp_path / "pos", WINDOW).windows)
+    assert positives.report.unit == "image files"
+    note = "positives.txt names pictures without boxes: each is taken for a crop of the object"
+    assert note in positives.report.notes
+
+
+def test_scenes_of_opencv_createsamples_are_warned_of(tmp_path: Path, rng: np.random.Generator) -> None:
+    easy_folder(tmp_path, rng, 12)
+    for i in range(3):
+        save(tmp_path / f"000{i}_0400_0130_0043_0044.jpg", easy_crop(rng))
+    (note,) = (note for note in load_positives(tmp_path, WINDOW).report.notes if "createsamples" in note)
+    assert note.startswith("3 pictures named as opencv_createsamples names scenes")
+    assert note.endswith("give a list with lines as 0000_0400_0130_0043_0044.jpg 1 400 130 43 44")
+
+
+def test_crops_that_exif_turned_are_counted(tmp_path: Path, rng: np.random.Generator) -> None:
+    easy_folder(tmp_path, rng, 12)
+    for i in range(2):
+        exif = Image.Exif()
+        exif[274] = 6
+        Image.fromarray(easy_crop(rng)).save(tmp_path / f"turned{i}.png", exif=exif)
+    assert "2 files were turned upright by EXIF" in load_positives(tmp_path, WINDOW).report.notes
+
+
+def test_no_positive_at_all_is_not_few(tmp_path: Path) -> None:
+    save(tmp_path / "flat.png", np.full((24, 24), 9, np.uint8))
+    with pytest.raises(SourceError) as caught:
+        load_positives(tmp_path, WINDOW)
+    assert "few" not in str(caught.value)

@@ -1,7 +1,9 @@
 """OpenCV's text lists: `info.dat` (pictures with boxes) and `bg.txt` (pictures alone, or with boxes to ignore).
 
 One picture a line: `NAME COUNT X Y WIDTH HEIGHT X Y WIDTH HEIGHT ...`, or `NAME`. Names may hold blanks: the
-numbers are read from the right end of the line. Empty lines and lines that begin with `#` mean nothing.
+numbers are read from the right end of the line. Empty lines and lines that begin with `#` mean nothing. What people
+write otherwise is read where it can mean one thing only: names in quotes, commas, semicolons or brackets between the
+numbers, `24.0` for 24, a first line of column names.
 """
 
 from __future__ import annotations
@@ -9,15 +11,32 @@ from __future__ import annotations
 import codecs
 import os
 import re
-from collections.abc import Callable
+from collections import Counter
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
 from vjcascade.errors import SourceError
+from vjcascade.messages import pluralize
 
-_NUMBER = re.compile(r"[-+]?\d+", re.ASCII)
+_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?", re.ASCII)
+
+_SEPARATORS = str.maketrans(",;()[]{}", " " * 8)
+
+_COLUMN_NAMES = re.compile(r"\W*(file|image|img|name|path|picture|#)\w*\b[^.\\/]*", re.IGNORECASE)
+"""A first line that names columns: `filename,count,x,y,w,h`."""
+
+_NO_BLANK = re.compile(r"(.+\.[A-Za-z]{3,4})(\d+)")
+"""A name that ran into its count: `a.png1`."""
+
+_FORM = "NAME COUNT X Y WIDTH HEIGHT ... in whole numbers"
+
+MAX_PARENTS = 4
+"""Folders above that of a list in which its pictures are looked for."""
+
+SHOWN = 100
+"""Characters of a line that messages show."""
 
 MAX_DIGITS = 9
 """Numbers of more digits are wrong: no picture is so large."""
@@ -83,22 +102,28 @@ class PictureList:
         Lines that are not in the format, or whose picture is missing.
     notes : tuple of str
         What the reader had to assume.
+    has_boxes : bool
+        Whether any line has numbers behind its name; a list of bare names means whole pictures.
     """
 
     path: Path
     pictures: tuple[ListedPicture, ...]
     errors: tuple[LineError, ...]
     notes: tuple[str, ...]
+    has_boxes: bool = True
 
 
 def read_boxes_list(path: str | os.PathLike[str]) -> PictureList:
     """Read a list like OpenCV's `info.dat`: `NAME COUNT X Y WIDTH HEIGHT ...`, one picture a line.
 
+    A list of bare names, as it is made for `opencv_createsamples` by many guides, has pictures without boxes.
+
     Parameters
     ----------
     path : str or path-like
         Text in UTF-8 (with or without byte order mark), UTF-16 with byte order mark, or latin-1. Names are
-        relative to the folder of this file or, where nothing is found there, to the current directory.
+        relative to the folder of this file or, where nothing is found there, to the current directory or to a folder
+        above that of the file; either slash may stand in them.
 
     Returns
     -------
@@ -110,7 +135,9 @@ def read_boxes_list(path: str | os.PathLike[str]) -> PictureList:
     SourceError
         If the file cannot be read or is not a text.
     """
-    return _read_list(Path(path), _parse_boxes)
+    reader = _Reader(Path(path))
+    has_boxes = not all(reader.is_name(line) for _, line in reader.lines)
+    return reader.read(has_boxes=has_boxes, needs_boxes=has_boxes)
 
 
 def read_image_list(path: str | os.PathLike[str]) -> PictureList:
@@ -133,29 +160,76 @@ def read_image_list(path: str | os.PathLike[str]) -> PictureList:
     SourceError
         If the file cannot be read or is not a text.
     """
-    folder = Path(path).parent
-
-    def parse(line: str) -> tuple[str, tuple[Box, ...]]:
-        is_name = _find(line, folder) is not None or not _NUMBER.fullmatch(line.rsplit(maxsplit=1)[-1])
-        return (line, ()) if is_name else _parse_boxes(line)
-
-    return _read_list(Path(path), parse)
+    return _Reader(Path(path)).read(has_boxes=True, needs_boxes=False)
 
 
-def _read_list(path: Path, parse: Callable[[str], tuple[str, tuple[Box, ...]]]) -> PictureList:
-    text, notes = _read_text(path)
-    pictures: list[ListedPicture] = []
-    errors: list[LineError] = []
-    for number, line in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
-        content = line.strip()
-        if not content or content.startswith("#"):
-            continue
-        try:
-            name, boxes = parse(content)
-            pictures.append(ListedPicture(number, name, _locate(name, path.parent), boxes))
-        except ValueError as error:
-            errors.append(LineError(number, str(error)))
-    return PictureList(path, tuple(pictures), tuple(errors), notes)
+class _Reader:
+    """The lines of a list, and where its pictures may lie."""
+
+    def __init__(self, path: Path) -> None:
+        text, notes = _read_text(path)
+        self.path = path
+        self.notes = list(notes)
+        stripped = (
+            (number, line.strip()) for number, line in enumerate(re.split(r"\r\n|\n|\r", text), start=1)
+        )
+        self.lines = [(number, line) for number, line in stripped if line and not line.startswith("#")]
+        folder = path.absolute().parent
+        self._bases = list(dict.fromkeys([path.parent, Path(), *folder.parents[:MAX_PARENTS]]))
+        self._found_below: Counter[Path] = Counter()
+        if self.lines and _COLUMN_NAMES.fullmatch(self.lines[0][1]) and self._find(self.lines[0][1]) is None:
+            number, line = self.lines.pop(0)
+            self.notes.append(
+                f"{path.name}:{number}: {_brief(line)!r} was taken for the names of the columns"
+            )
+
+    def read(self, *, has_boxes: bool, needs_boxes: bool) -> PictureList:
+        """Read all lines; `needs_boxes` says whether one without numbers is wrong."""
+        pictures: list[ListedPicture] = []
+        errors: list[LineError] = []
+        for number, line in self.lines:
+            try:
+                bare = not has_boxes or (not needs_boxes and self.is_name(line))
+                name, boxes = (_unquoted(line), ()) if bare else _parse_boxes(line)
+                pictures.append(ListedPicture(number, name, self._locate(name), boxes))
+            except ValueError as error:
+                errors.append(LineError(number, str(error)))
+        for base, n_found in self._found_below.items():
+            if base != self.path.parent:
+                where = f"below {base.absolute()}, not below the folder of the list"
+                self.notes.append(f"{self.path.name}: {pluralize(n_found, 'name')} found {where}")
+        return PictureList(self.path, tuple(pictures), tuple(errors), tuple(self.notes), has_boxes)
+
+    def is_name(self, line: str) -> bool:
+        """Tell whether a line names a picture, without numbers behind it."""
+        last = line.translate(_SEPARATORS).split()[-1:]
+        return not (last and _NUMBER.fullmatch(last[0])) or self._find(_unquoted(line)) is not None
+
+    def _locate(self, name: str) -> Path:
+        found = self._find(name)
+        if found is None:
+            tried = ", ".join(dict.fromkeys(str(base.absolute()) for base in self._bases))
+            raise ValueError(f"{_brief(name)}: not found in {tried}{self._hint(name)}")
+        base, path = found
+        self._found_below[base] += base != path
+        return path
+
+    def _hint(self, name: str) -> str:
+        run_together = _NO_BLANK.fullmatch(name)
+        if run_together and self._find(run_together[1]) is not None:
+            return f"; a blank is missing between {run_together[1]} and {run_together[2]}"
+        is_folder = any(os.path.isdir(base / name) for base in self._bases)  # noqa: PTH112  as in `_find`
+        return "; it is a folder, and a list names pictures" if is_folder else ""
+
+    def _find(self, name: str) -> tuple[Path, Path] | None:
+        """Find the picture below one of the folders, also if written with backslashes; return the folder, too."""
+        spellings = dict.fromkeys([name, name.replace("\\", "/"), name.replace("\\", "/").lstrip("/")])
+        for base in self._bases:
+            for spelling in spellings:
+                # Path.is_file raises for a name that is too long, as a line of another format may be.
+                if os.path.isfile(base / spelling):  # noqa: PTH113
+                    return base, base / spelling
+        return None
 
 
 def _read_text(path: Path) -> tuple[str, tuple[str, ...]]:
@@ -166,44 +240,69 @@ def _read_text(path: Path) -> tuple[str, tuple[str, ...]]:
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # PowerShell's `dir > bg.txt`
         return data.decode("utf-16", errors="replace"), ()
     if b"\0" in data:
-        raise SourceError(f"{path} is not a text: give a folder of pictures, or a list that names one a line")
+        raise SourceError(f"{path} {_not_a_text(path, data)}")
     try:
         return data.decode("utf-8-sig"), ()
     except UnicodeDecodeError:
         return data.decode("latin-1"), (f"{path.name} is not UTF-8 and was read as latin-1",)
 
 
+def _not_a_text(path: Path, data: bytes) -> str:
+    """Say what a file with zero bytes is, and what to do."""
+    if path.suffix.lower() == ".vec":
+        return (
+            "holds samples of opencv_createsamples, which are not read: give the crops, or the list of boxes, that it "
+            "was made of"
+        )
+    even, odd = (data[first : 2 * SHOWN : 2].count(0) for first in (0, 1))
+    if 0 == min(even, odd) < max(even, odd):
+        return "is UTF-16 without a mark at its beginning: save it as UTF-8"
+    return "is not a text: give a folder of pictures, or a list that names one a line"
+
+
+def _unquoted(name: str) -> str:
+    quoted = len(name) > 2 and name[0] == name[-1] and name[0] in "\"'"
+    return name[1:-1] if quoted else name
+
+
 def _parse_boxes(line: str) -> tuple[str, tuple[Box, ...]]:
-    words = line.split()
-    numbers = list(takewhile(_NUMBER.fullmatch, words[:0:-1]))[::-1]
+    name, numbers = _name_and_numbers(line)
     if not numbers:
-        raise ValueError(f"{_brief(line)!r} is not NAME COUNT X Y WIDTH HEIGHT ... in whole numbers")
-    name = line.rsplit(maxsplit=len(numbers))[0]
+        raise ValueError(f"{_brief(line)!r} is not {_FORM}")
     for number in numbers:
         if len(number.lstrip("+-")) > MAX_DIGITS:
             raise ValueError(f"{_brief(name)}: {_brief(number)} has more than {MAX_DIGITS} digits")
-    count, *rest = map(int, numbers)
+        if not float(number).is_integer():
+            raise ValueError(f"{_brief(name)}: {number} is not a whole number of pixels; expected is {_FORM}")
+    count, *rest = (int(float(number)) for number in numbers)
     if len(rest) != 4 * count:
         problem = f"the count {count} needs four numbers a box after it, found {len(rest)}"
-        raise ValueError(f"{_brief(name)}: {problem}")
+        run_together = _NO_BLANK.fullmatch(name)
+        if run_together and len(numbers) == 4 * int(run_together[2][:MAX_DIGITS]):
+            problem = f"a blank is missing between {run_together[1]} and the count {run_together[2]}"
+        raise ValueError(f"{_brief(line, SHOWN // 2)!r}: {problem}; expected is {_FORM}")
     return name, tuple(Box(*rest[i : i + 4]) for i in range(0, len(rest), 4))
 
 
-def _locate(name: str, folder: Path) -> Path:
-    found = _find(name, folder)
-    if found is None:
-        raise ValueError(f"{_brief(name)}: not found in {folder.absolute()}")
-    return found
+def _name_and_numbers(line: str) -> tuple[str, list[str]]:
+    """Part a line into its name and the numbers behind it, whatever stands between these."""
+    quoted = re.match(r"([\"'])(.+?)\1[\s,;]*(.*)", line)
+    if quoted:
+        words = quoted[3].translate(_SEPARATORS).split()
+        return quoted[2], words if all(map(_NUMBER.fullmatch, words)) else []
+    read = [_from_the_right(spelling) for spelling in (line, line.translate(_SEPARATORS))]
+    return next((found for found in read if len(found[1]) % 4 == 1 and _fits(found[1])), read[0])
 
 
-def _find(name: str, folder: Path) -> Path | None:
-    """Find the picture beside the list or in the current directory; also if written with backslashes."""
-    for candidate in (folder / name, Path(name), folder / name.replace("\\", "/")):
-        # Path.is_file raises for a name that is too long, as a line of another format may be.
-        if os.path.isfile(candidate):  # noqa: PTH113
-            return candidate
-    return None
+def _from_the_right(line: str) -> tuple[str, list[str]]:
+    numbers = list(takewhile(_NUMBER.fullmatch, line.split()[:0:-1]))[::-1]
+    return line.rsplit(maxsplit=len(numbers))[0] if numbers else line, numbers
 
 
-def _brief(text: str) -> str:
-    return text if len(text) <= 100 else f"{text[:97]}..."
+def _fits(numbers: list[str]) -> bool:
+    """Tell whether the first number counts the boxes that follow."""
+    return len(numbers[0]) <= MAX_DIGITS and 4 * float(numbers[0]) == len(numbers) - 1
+
+
+def _brief(text: str, most: int = SHOWN) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."

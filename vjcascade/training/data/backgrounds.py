@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from vjcascade.training.data.sources import (
     Skipped,
     SourceReport,
     list_pictures,
+    note_on_turned,
     pixel_digest,
     read_or_skip,
     refuse_skipped,
@@ -46,6 +47,8 @@ class BackgroundImage:
         Grey levels; None if they are to be read from the file each time.
     ignored : tuple of Box
         Objects in it; windows at them are no negatives. Sides > 0.
+    is_turned : bool
+        Whether it was turned upright by EXIF.
     """
 
     name: str
@@ -54,6 +57,7 @@ class BackgroundImage:
     digest: bytes
     pixels: NDArray[np.uint8] | None
     ignored: tuple[Box, ...] = ()
+    is_turned: bool = False
 
     def load(self) -> NDArray[np.uint8]:
         """Return the grey pixels, from memory or from the file.
@@ -130,6 +134,7 @@ def open_background_images(
     memory_limit: int = 2**30,
     strict: bool = False,
     progress: Progress | None = None,
+    not_these: Collection[bytes] = (),
 ) -> BackgroundImages:
     """Open the photos without objects that negatives are taken from.
 
@@ -151,6 +156,8 @@ def open_background_images(
         Raise if anything has to be skipped.
     progress : callable, optional
         Called as `progress(n_done, n_photos)` after every photo.
+    not_these : collection of bytes
+        Digests of pictures of the object, as by `pixel_digest`: copies of them, without boxes to ignore, are skipped.
 
     Returns
     -------
@@ -175,6 +182,8 @@ def open_background_images(
         elif photo.size.width < window.width or photo.size.height < window.height:
             small.append(picture.label)
             skipped.append(Skipped(picture.label, f"{photo.size} is smaller than the {window} window"))
+        elif photo.digest in not_these and not photo.ignored:
+            skipped.append(Skipped(picture.label, "is among the positives, too: it shows the object"))
         elif (known := photos.get(photo.digest)) is not None:
             skipped.append(Skipped(picture.label, f"same pixels as {known.name}"))
             boxes = tuple(dict.fromkeys(known.ignored + photo.ignored))
@@ -187,9 +196,8 @@ def open_background_images(
         if progress is not None:
             progress(n_done, len(listing.pictures))
 
-    report = SourceReport(
-        "negatives", str(source), listing.unit, len(photos), tuple(skipped), notes=listing.notes
-    )
+    notes = (*listing.notes, *note_on_turned(sum(photo.is_turned for photo in photos.values())))
+    report = SourceReport("negatives", str(source), listing.unit, len(photos), tuple(skipped), notes=notes)
     if not photos:
         raise SourceError(_why_none(report, small, window))
     if strict:
@@ -202,11 +210,13 @@ def _open(picture: Picture) -> BackgroundImage | Skipped:
     for box in boxes:
         if box.width < 1 or box.height < 1:
             return Skipped(picture.label, f"box {box} to ignore has no area")
-    gray = read_or_skip(picture)
-    if isinstance(gray, Skipped):
-        return gray
+    loaded = read_or_skip(picture)
+    if isinstance(loaded, Skipped):
+        return loaded
+    gray = loaded.gray
     height, width = gray.shape
-    return BackgroundImage(picture.name, picture.path, Size(width, height), pixel_digest(gray), gray, boxes)
+    size, digest = Size(width, height), pixel_digest(gray)
+    return BackgroundImage(picture.name, picture.path, size, digest, gray, boxes, loaded.is_turned)
 
 
 def _why_none(report: SourceReport, small: Sequence[str], window: Size) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -37,6 +38,7 @@ from vjcascade.training.data.sources import (
     Skipped,
     SourceReport,
     list_pictures,
+    note_on_turned,
     pixel_digest,
     read_or_skip,
     refuse_skipped,
@@ -56,6 +58,9 @@ DEFAULT_WINDOW = Size(24, 24)
 
 MIN_WINDOW_SIDE = 8
 """Shortest side of a proposed window."""
+
+_SCENE = re.compile(r"\d{4}(_\d{4}){4}\.(jpg|jpeg|png)", re.IGNORECASE)
+"""Names of `opencv_createsamples -info`: number, x, y, width, height."""
 
 MIN_INSIDE = 80
 """Boxes with less than this percentage of their area inside the picture are dropped."""
@@ -77,6 +82,8 @@ class Positives:
         As given, or as proposed by `propose_window`.
     report : SourceReport
         What was found, used and skipped.
+    digests : frozenset of bytes
+        Of the pictures that windows were cut from, as by `pixel_digest`.
     """
 
     windows: NDArray[np.uint8]
@@ -84,6 +91,7 @@ class Positives:
     groups: NDArray[np.intp]
     window: Size
     report: SourceReport
+    digests: frozenset[bytes] = frozenset()
 
     def __len__(self) -> int:
         return len(self.names)
@@ -153,7 +161,9 @@ def load_positives(
     crops, skipped = _distinct(chain.from_iterable(_told(found, len(listing.pictures), progress)))
 
     notes += _notes_on_sizes(crops, window)
-    if len(crops) < FEW_POSITIVES:
+    notes += note_on_turned(len({crop.photo for crop in crops if crop.is_turned}))
+    notes += _notes_on_scenes(listing)
+    if MIN_POSITIVES <= len(crops) < FEW_POSITIVES:
         are_few = f"{pluralize(len(crops), 'positive')} {'is' if len(crops) == 1 else 'are'} few"
         notes.append(f"{are_few}: some hundred to some thousand make a good detector")
     report = SourceReport(
@@ -219,6 +229,7 @@ class _Crop(NamedTuple):
     box: Box
     pixels: NDArray[np.uint8]
     photo: bytes
+    is_turned: bool
 
 
 def _propose(listing: Listing, min_side: int) -> tuple[Size, str]:
@@ -261,9 +272,10 @@ def _distinct(found: Iterable[_Crop | Skipped]) -> tuple[list[_Crop], list[Skipp
 
 
 def _cut_crops(picture: Picture, window: Size, min_side: int) -> list[_Crop | Skipped]:
-    gray = read_or_skip(picture)
-    if isinstance(gray, Skipped):
-        return [gray]
+    loaded = read_or_skip(picture)
+    if isinstance(loaded, Skipped):
+        return [loaded]
+    gray = loaded.gray
     photo = pixel_digest(gray)
     whole = Box(0, 0, gray.shape[1], gray.shape[0])
     crops: list[_Crop | Skipped] = []
@@ -273,7 +285,7 @@ def _cut_crops(picture: Picture, window: Size, min_side: int) -> list[_Crop | Sk
         if isinstance(cut, str):
             crops.append(Skipped(picture.origin + name, cut))
         else:
-            crops.append(_Crop(name, picture.origin + name, given, *cut, photo))
+            crops.append(_Crop(name, picture.origin + name, given, *cut, photo, loaded.is_turned))
     return crops
 
 
@@ -324,6 +336,20 @@ def _notes_on_sizes(crops: Sequence[_Crop], window: Size) -> list[str]:
     return notes
 
 
+def _notes_on_scenes(listing: Listing) -> list[str]:
+    """Warn of pictures that are named as `opencv_createsamples` names its scenes, which are no crops."""
+    scenes = [
+        one.path.name for one in listing.pictures if one.boxes is None and _SCENE.fullmatch(one.path.name)
+    ]
+    if not scenes:
+        return []
+    box = " ".join(str(int(number)) for number in scenes[0].split(".")[0].split("_")[1:])
+    named = f"{pluralize(len(scenes), 'picture')} named as opencv_createsamples names scenes, with the object's box"
+    return [
+        f"{named}, but used whole as crops: if they are scenes, give a list with lines as {scenes[0]} 1 {box}"
+    ]
+
+
 def _with_size(crop: _Crop) -> str:
     return f"{crop.name} ({crop.box.width}x{crop.box.height})"
 
@@ -347,4 +373,5 @@ def _assemble(crops: Sequence[_Crop], window: Size, report: SourceReport) -> Pos
         groups=np.array([groups.setdefault(crop.photo, len(groups)) for crop in crops], np.intp),
         window=window,
         report=report,
+        digests=frozenset(groups),
     )

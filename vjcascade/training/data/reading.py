@@ -100,15 +100,15 @@ class Reader:
         self._tell(crops.report.lines())
         return crops
 
-    def photos(self, source: str | PathLike[str], window: Size, memory_limit: int) -> BackgroundImages:
+    def photos(self, source: str | PathLike[str], crops: Positives, memory_limit: int) -> BackgroundImages:
         """Read photos.
 
         Parameters
         ----------
         source : path
             Folder or list, as for `open_background_images`.
-        window : Size
-            Training window.
+        crops : Positives
+            The object: their window is the training window, and copies of their pictures are no photos.
         memory_limit : int
             Bytes of pixels to keep.
 
@@ -124,9 +124,10 @@ class Reader:
         """
         photos = open_background_images(
             Path(source),
-            window,
+            crops.window,
             n_threads=self.n_threads,
             memory_limit=memory_limit,
+            not_these=crops.digests,
             strict=self.strict,
             progress=lambda done, total: self.listener(Progress("reading negatives", done, total)),
         )
@@ -137,7 +138,7 @@ class Reader:
         self,
         sources: Sequence[str | PathLike[str]],
         photos: BackgroundImages,
-        window: Size,
+        crops: Positives,
         memory_limit: int,
     ) -> BackgroundImages:
         """Read further sources, without copies of what is there already.
@@ -148,8 +149,8 @@ class Reader:
             Folders or lists, as for `open_background_images`.
         photos : BackgroundImages
             The first source.
-        window : Size
-            Training window.
+        crops : Positives
+            As for `photos`.
         memory_limit : int
             Bytes of pixels to keep, those of `photos` included.
 
@@ -162,7 +163,7 @@ class Reader:
         more = photos.subset([])
         for source in sources:
             left = max(memory_limit - _kept_bytes(photos) - _kept_bytes(more), 0)
-            opened = self.photos(source, window, left)
+            opened = self.photos(source, crops, left)
             new = tuple(photo for photo in opened.photos if photo.digest not in known)
             if len(new) < len(opened):
                 n_copies = pluralize(len(opened) - len(new), "photo")

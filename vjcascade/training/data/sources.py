@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from vjcascade.errors import ImageError, SourceError
 from vjcascade.formats.annotations.opencv_lists import Box, read_boxes_list, read_image_list
-from vjcascade.imaging import IMAGE_SUFFIXES, list_images, read_gray
-from vjcascade.messages import near_file
+from vjcascade.imaging import IMAGE_SUFFIXES, find_images, read_upright
+from vjcascade.messages import near_file, pluralize
 
 Kind = Literal["positives", "negatives"]
 Progress = Callable[[int, int], None]
@@ -151,12 +151,39 @@ def list_pictures(source: Path, kind: Kind) -> Listing:
     return listing
 
 
-def read_or_skip(picture: Picture) -> NDArray[np.uint8] | Skipped:
-    """Return the grey picture of shape (height, width), or why it cannot be read."""
+class Loaded(NamedTuple):
+    """A picture that was read.
+
+    Attributes
+    ----------
+    gray : ndarray of shape (height, width), dtype uint8
+        Grey levels.
+    is_turned : bool
+        Whether it was turned or mirrored as its EXIF orientation says.
+    """
+
+    gray: NDArray[np.uint8]
+    is_turned: bool
+
+
+def read_or_skip(picture: Picture) -> Loaded | Skipped:
+    """Return the grey picture, or why it cannot be read."""
     try:
-        return read_gray(picture.path)
+        return Loaded(*read_upright(picture.path))
     except ImageError as error:
         return Skipped(picture.label, str(error).removeprefix(f"{picture.path}: "))
+
+
+def note_on_turned(n_turned: int) -> list[str]:
+    """Say how many pictures were not upright in their files; nothing if all were.
+
+    Examples
+    --------
+    >>> note_on_turned(7), note_on_turned(0)
+    (['7 files were turned upright by EXIF'], [])
+    """
+    were = "was" if n_turned == 1 else "were"
+    return [f"{pluralize(n_turned, 'file')} {were} turned upright by EXIF"] if n_turned else []
 
 
 def pixel_digest(gray: NDArray[np.uint8]) -> bytes:
@@ -193,22 +220,26 @@ def _refuse_missing(source: Path, kind: Kind) -> None:
 
 def _list_folder(source: Path) -> Listing:
     try:
-        paths = list_images(source)
+        paths, notes = find_images(source)
     except OSError as error:
         raise SourceError(f"{error.filename} cannot be read: {error.strerror}") from error
-    return Listing("image files", tuple(Picture(path.relative_to(source).as_posix(), path) for path in paths))
+    pictures = tuple(Picture(path.relative_to(source).as_posix(), path) for path in paths)
+    return Listing("image files", pictures, notes=tuple(notes))
 
 
 def _list_file(source: Path, kind: Kind) -> Listing:
-    with_boxes = kind == "positives"
-    read = read_boxes_list(source) if with_boxes else read_image_list(source)
+    read = read_boxes_list(source) if kind == "positives" else read_image_list(source)
+    with_boxes = kind == "positives" and read.has_boxes
+    notes = read.notes
+    if kind == "positives" and read.pictures and not with_boxes:
+        notes += (f"{source.name} names pictures without boxes: each is taken for a crop of the object",)
     pictures = tuple(
         Picture(entry.name, entry.path, f"{source.name}:{entry.line}: ", entry.boxes or None)
         for entry in read.pictures
         if entry.boxes or not with_boxes
     )
     errors = tuple(Skipped(f"{source.name}:{error.line}", error.reason) for error in read.errors)
-    return Listing("boxes" if with_boxes else "image files", pictures, errors, read.notes)
+    return Listing("boxes" if with_boxes else "image files", pictures, errors, notes)
 
 
 def _in_words(source: Path, kind: Kind) -> str:
