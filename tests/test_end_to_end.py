@@ -144,8 +144,8 @@ def count_windows(cascade, picture):
     """Count the windows that a detector looks at."""
     scanner = Scanner(cascade)
     return sum(
-        scanner.scan_opencv(
-            scanner.integrals(resize_exact(picture, level.size), level.step), level.n_stripes
+        scanner.scan_rows(
+            scanner.integrals(resize_exact(picture, level.size), level.step), level.rows, skip=True
         ).n_windows
         for level in scan_levels(Size(*picture.shape[::-1]), cascade.window, 1.1)
     )

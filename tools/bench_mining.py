@@ -143,7 +143,7 @@ def visited(scanner: Scanner, photo: NDArray[np.uint8]) -> Iterator[int]:
     """Yield how many windows OpenCV visits at each level."""
     for level in scan_levels(Size(*photo.shape[::-1]), scanner.cascade.window, 1.1):
         integrals = scanner.integrals(resize_exact(photo, level.size), level.step)
-        yield scanner.scan_opencv(integrals, level.n_stripes).n_windows
+        yield scanner.scan_rows(integrals, level.rows, skip=True).n_windows
 
 
 def verdict(measured: Sequence[Measurement]) -> str:

@@ -1,4 +1,4 @@
-"""A mask of the native mode takes nothing away but what lies outside it, and saves the time for whole rows of that."""
+"""A mask of dense detection takes nothing away but what lies outside it, and saves the time for whole rows of that."""
 
 import builders
 import numpy as np
@@ -63,7 +63,7 @@ def scans(monkeypatch):
     found, scan_rows = [], Scanner.scan_rows
 
     def spy(self, integrals, rows, **options):
-        found.append((integrals.size.height, rows.tolist()))
+        found.append((integrals.size.height, list(rows)))
         return scan_rows(self, integrals, rows, **options)
 
     monkeypatch.setattr(Scanner, "scan_rows", spy)

@@ -54,10 +54,27 @@ def test_levels_are_rounded_half_to_even():
     assert [level.size for level in scan_levels(Size(61, 63), Size(20, 20), 2.0)] == [(61, 63), (30, 32)]
 
 
-def test_step_and_stripes():
+def test_step_and_rows():
     levels = scan_levels(Size(120, 90), WINDOW, 1.5)
     assert [level.step for level in levels] == [2, 2, 1, 1]
-    assert {level.n_stripes for level in levels} == {math.ceil(97 / 32)}
+    assert [level.rows for level in levels] == [range(0, 67, 2), range(0, 37, 2), range(17), range(4)]
+    assert [level.n_columns for level in levels] == [49, 29, 30, 13]
+
+
+@pytest.mark.parametrize(("height", "rows"), [(28, [0, 2]), (29, [0, 2, 4]), (30, [0, 2, 4])])
+def test_opencv_loses_the_last_row_of_an_odd_number(height, rows):
+    """One stripe, since the picture is less than 32 windows wide."""
+    (level,) = scan_levels(Size(40, height), WINDOW, 1.5)
+    assert list(level.rows) == rows
+    assert list(level.every_window().rows) == list(range(height - 24 + 1))
+
+
+@pytest.mark.parametrize("stride", [1, 3])
+def test_dense_rows_reach_the_bottom(stride):
+    (level,) = dense_levels(Size(40, 31), WINDOW, 1.5, stride, (Size(24, 24), Size(24, 24)))
+    assert level.rows == range(0, 8, stride)
+    assert level.n_windows == len(range(0, 8, stride)) * len(range(0, 17, stride))
+    assert level.every_window().n_windows == 8 * 17
 
 
 @pytest.mark.parametrize(

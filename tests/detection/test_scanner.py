@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from vjcascade.cascade import Cascade
+from vjcascade.detection.scales import opencv_rows
 from vjcascade.detection.scanner import PADDING, Scanner, evaluate_windows
 from vjcascade.errors import SettingsError
 from vjcascade.types import FeatureType, Size
@@ -49,7 +50,8 @@ def test_scans_equal_plain_loops(kind, seed, width, height, step):
         hits = scanner.scan_rows(integrals, rows, min_stages=min_stages)
         assert (as_tuples(hits), hits.n_windows) == naive.scan_rows(cascade, level, rows, step, min_stages)
     n_stripes = int(rng.integers(1, 4))
-    hits = scanner.scan_opencv(integrals, n_stripes)
+    visited = opencv_rows(height - SMALL.height + 1, step, n_stripes)
+    hits = scanner.scan_rows(integrals, visited, skip=True)
     assert (as_tuples(hits), hits.n_windows) == naive.scan_opencv(cascade, level, step, n_stripes)
 
 
@@ -105,7 +107,8 @@ def test_no_stages_accept_what_has_contrast(rng):
 def test_levels_smaller_than_the_window(shape):
     scanner = Scanner(Cascade(Size(8, 8)))
     integrals = scanner.integrals(np.zeros(shape, np.uint8))
-    for hits in (scanner.scan_rows(integrals), scanner.scan_opencv(integrals, 1)):
+    visited = opencv_rows(shape[0] - 8 + 1, 1, 1)
+    for hits in (scanner.scan_rows(integrals), scanner.scan_rows(integrals, visited, skip=True)):
         assert hits.n_windows == len(hits) == 0
         assert hits.positions.shape == (0, 2)
 
@@ -143,9 +146,9 @@ def test_levels_of_another_kind_are_refused(level, words):
 def test_upright_integrals_do_not_do_for_tilted_features(rng):
     upright, tilted = (Scanner(builders.random_cascade(rng, tilted_share=share)) for share in (0, 1))
     level = builders.smooth_noise(rng, 40, 60)
-    for scan in (tilted.scan_rows, lambda integrals: tilted.scan_opencv(integrals, 1)):
+    for skip in (False, True):
         with pytest.raises(ValueError, match="needs the tilted integral image"):
-            scan(upright.integrals(level))
+            tilted.scan_rows(upright.integrals(level), skip=skip)
     hits = upright.scan_rows(tilted.integrals(level))
     assert as_tuples(hits) == as_tuples(upright.scan_rows(upright.integrals(level)))
 

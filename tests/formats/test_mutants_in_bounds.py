@@ -49,7 +49,7 @@ def main(n_mutants):
         evaluate_windows(cascade, rng.integers(0, 256, (2, height, width), np.uint8), n_threads=1)
         scanner = Scanner(cascade)
         integrals = scanner.integrals(rng.integers(0, 256, (height + 1, width + 9), np.uint8), 2)
-        norm_rect, model = CompiledModel(cascade).place(integrals.layout)
+        norm_rect, model = CompiledModel(cascade).for_layout(integrals.layout)
         last_window = integrals.layout.stride + 4  # of five in the second row
         for offsets in (norm_rect, model[0]):
             assert last_window + int(offsets.max(initial=0)) < len(integrals.planes) - PADDING

@@ -8,7 +8,7 @@ import pytest
 from numba import njit
 
 from vjcascade.cascade import Cascade, Stage
-from vjcascade.detection.compiled import CompiledModel, _float32_bars
+from vjcascade.detection.compiled import CompiledModel, _float32_bounds
 from vjcascade.detection.scanner import Scanner
 from vjcascade.kernels.lanes import LANES, UNDECIDED, quick_stage
 from vjcascade.kernels.scan import (
@@ -39,7 +39,7 @@ KINDS = {
 def tiles(cascade, rng):
     """Yield the base and scales of some tiles of a noise picture, with integral images, model and window stride."""
     integrals = Scanner(cascade).integrals(builders.smooth_noise(rng, 40, 60))
-    norm_rect, model = CompiledModel(cascade).place(integrals.layout)
+    norm_rect, model = CompiledModel(cascade).for_layout(integrals.layout)
     scales = np.ones(TILE + LANES, np.float32)
     for y in range(0, 20, 3):
         base = np.uint64(y * integrals.layout.stride)
@@ -101,14 +101,14 @@ def test_quick_verdicts_are_right_or_open(kind, rng):
 
 
 @pytest.mark.parametrize("size", [0.01, 1.0, 1e30])
-def test_bars_hold_off_rounding(rng, size):
-    """Random sums in float32 never lie on the wrong side of bars around a threshold that the exact sum meets."""
+def test_bounds_hold_off_rounding(rng, size):
+    """Random sums in float32 never lie on the wrong side of bounds around a threshold that the exact sum meets."""
     for n in (1, 2, 30, 400):
         leaves = (rng.normal(0, size, n) + rng.normal(0, size)).astype(np.float32)
         exact = float(leaves.astype(np.float64).sum())
         numbers = np.zeros((n, 6), np.float32)
         numbers[:, 4] = leaves
-        low, high = _float32_bars(numbers, np.array([n], np.int32), np.array([exact]))[0]
+        low, high = _float32_bounds(numbers, np.array([n], np.int32), np.array([exact]))[0]
         running = np.float32(0)
         for leaf in leaves:
             running += leaf
@@ -137,7 +137,7 @@ def test_scales_of_tiles_equal_those_of_single_windows(rng):
     level[:, 200:260] = 255
     everything = builders.accept_all(Size(12, 10))
     integrals = Scanner(everything).integrals(level)
-    norm_rect, _ = CompiledModel(everything).place(integrals.layout)
+    norm_rect, _ = CompiledModel(everything).for_layout(integrals.layout)
     scales, n_flat = np.empty(TILE + LANES, np.float32), 0
     for y in range(20):
         for first in range(0, 288 - TILE, TILE):

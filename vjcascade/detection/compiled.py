@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
-from vjcascade.features.haar import corner_offsets, inset_offsets
+from vjcascade.features.haar import corner_offsets, norm_rect_offsets
 from vjcascade.features.lbp_pool import cell_offsets
 from vjcascade.kernels.scan import Model
 from vjcascade.types import FeatureType, Size
@@ -45,11 +45,11 @@ LAYOUTS_KEPT = 64
 """Levels whose offsets are kept for the next picture of the same size: 48 bytes for each node and level."""
 
 MAX_FLOAT32_SUM = 2.0**126
-"""No sum of votes of this size, nor the bars around it, overflows in float32."""
+"""No sum of votes of this size, nor the bounds around it, overflows in float32."""
 
 
 class CompiledModel:
-    """A cascade in flat arrays, ready to be placed on integral images of any layout.
+    """A cascade in flat arrays, ready for integral images of any layout.
 
     Parameters
     ----------
@@ -73,40 +73,40 @@ class CompiledModel:
             self.tilted = bool(features["tilted"].any())
             corners = corner_offsets(features, stride, stride * (cascade.window.height + 1))
             self._corners = corners.reshape(len(features), 12)
-            self._inset = inset_offsets(cascade.window, stride)
+            self._norm_corners = norm_rect_offsets(cascade.window, stride)
             self._subsets: NDArray[np.int32] | NDArray[np.int8] = np.empty((0, 8), np.int8)
         else:
             self.tilted = False
             self._corners = cell_offsets(features, stride)
-            self._inset = np.empty(0, np.uint32)
+            self._norm_corners = np.empty(0, np.uint32)
             self._subsets = np.ascontiguousarray(cascade.nodes["subset"]).view(np.int32)
         self._numbers = _node_numbers(cascade)
         self._links = _node_links(cascade)
-        self._placed: dict[Layout, tuple[NDArray[np.uint32], Model]] = {}
+        self._by_layout: dict[Layout, tuple[NDArray[np.uint32], Model]] = {}
         self._stage_ends = cascade.tree_starts[cascade.stage_starts[1:]].astype(np.int32)
         self._thresholds = cascade.effective_thresholds.astype(np.float64)
-        self._bars = _float32_bars(self._numbers, self._stage_ends, self._thresholds)
+        self._bounds = _float32_bounds(self._numbers, self._stage_ends, self._thresholds)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what depends on pictures: it is made again, and other threads may be adding to it."""
-        return {**self.__dict__, "_placed": {}}
+        return {**self.__dict__, "_by_layout": {}}
 
-    def place(self, layout: Layout) -> tuple[NDArray[np.uint32], Model]:
-        """Return the corners of the inset and the model (see `vjcascade.kernels.scan`) for a layout.
+    def for_layout(self, layout: Layout) -> tuple[NDArray[np.uint32], Model]:
+        """Return the corners of the normalisation rectangle and the model (see `vjcascade.kernels.scan`) for a layout.
 
-        There are no corners of an inset where windows are not normalised.
+        There are no such corners where windows are not normalised.
         """
-        placed = self._placed.get(layout)
-        if placed is None:
-            if len(self._placed) >= LAYOUTS_KEPT:
-                self._placed = {}  # threads that still hold the old one lose nothing
-            placed = self._placed[layout] = self._new_place(layout)
-        return placed
+        arrays = self._by_layout.get(layout)
+        if arrays is None:
+            if len(self._by_layout) >= LAYOUTS_KEPT:
+                self._by_layout = {}  # threads that still hold the old one lose nothing
+            arrays = self._by_layout[layout] = self._for_new_layout(layout)
+        return arrays
 
-    def _new_place(self, layout: Layout) -> tuple[NDArray[np.uint32], Model]:
+    def _for_new_layout(self, layout: Layout) -> tuple[NDArray[np.uint32], Model]:
         offsets = layout.offsets(self.window).ravel()
-        rest = (self._links, self._stage_ends, self._thresholds, self._subsets, self._bars)
-        return offsets[self._inset], (offsets.take(self._corners), self._numbers, *rest)
+        rest = (self._links, self._stage_ends, self._thresholds, self._subsets, self._bounds)
+        return offsets[self._norm_corners], (offsets.take(self._corners), self._numbers, *rest)
 
 
 def _node_numbers(cascade: Cascade) -> NDArray[np.float32]:
@@ -137,20 +137,18 @@ def _tree_of_node(cascade: Cascade) -> NDArray[np.intp]:
     return np.repeat(np.arange(cascade.n_trees), np.diff(cascade.tree_starts))
 
 
-def _float32_bars(
+def _float32_bounds(
     numbers: NDArray[np.float32], stage_ends: NDArray[np.int32], thresholds: NDArray[np.float64]
 ) -> NDArray[np.float32]:
-    """Return between which sums in float32 a stage's verdict is open, shape (n_stages, 2).
+    """Return between which sums in float32 it is open whether a window passes a stage, shape (n_stages, 2).
 
     Adding n numbers one by one in float32 errs by less than n * 2**-24 times the sum of their sizes, n * 2**-24
-    being small; twice that leaves room for the rounding of the bars themselves.
+    being small; twice that leaves room for the rounding of the bounds themselves.
     """
     sizes = np.abs(numbers[:, 4:].astype(np.float64)).max(axis=1)  # a node without a leaf has 0
     first = np.append(0, stage_ends[:-1])
     total = np.add.reduceat(sizes, first) if len(first) and len(sizes) else np.zeros(len(thresholds))
     margins = (stage_ends - first + 2) * 2.0**-23 * (total + np.abs(thresholds))
     margins[total + np.abs(thresholds) > MAX_FLOAT32_SUM] = np.nan  # compares with nothing: all is open
-    bars: NDArray[np.float32] = np.stack([thresholds - margins, thresholds + margins], axis=1).astype(
-        np.float32
-    )
-    return bars
+    bounds = np.stack([thresholds - margins, thresholds + margins], axis=1)
+    return bounds.astype(np.float32)

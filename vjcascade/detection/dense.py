@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import StrEnum
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,19 +24,16 @@ from vjcascade.detection.checks import (
     only,
 )
 from vjcascade.detection.grouping import group_in_bounds
-from vjcascade.detection.pyramid import Plan, boxes_at, raw_detections, scan_pyramid
+from vjcascade.detection.pyramid import Plan, raw_detections, scan_pyramid
 from vjcascade.detection.rotation import Rotation
 from vjcascade.detection.scales import Level, check_scale_factor, dense_levels
-from vjcascade.detection.scanner import LevelIntegrals, RawWindows, Scanner
+from vjcascade.detection.scanner import Scanner
 from vjcascade.detection.suppression import suppress_overlaps
 from vjcascade.errors import SettingsError
 from vjcascade.imaging import resize_crop, resize_exact, to_gray
 from vjcascade.messages import suggest
 from vjcascade.parallel import checked_threads
 from vjcascade.types import Detections, Size
-
-_RowsOf = Callable[[Level, Size], NDArray[np.intp]]
-"""Gives the rows of windows of a level that are to be scanned."""
 
 
 class Grouping(StrEnum):
@@ -232,10 +228,10 @@ class DenseDetector:
         allowed = checked_mask(mask, size)
         x, y, width, height = checked_region(region, size)
         crop = gray[y : y + height, x : x + width]
-        rows: NDArray[np.bool_] | None = None
+        allowed_rows: NDArray[np.bool_] | None = None
         if allowed is not None:
-            rows = np.any(allowed[y : y + height, x : x + width], axis=1)
-        by_angle = [self._turned_windows(crop, angle, rows) for angle in self.angles]
+            allowed_rows = np.any(allowed[y : y + height, x : x + width], axis=1)
+        by_angle = [self._turned_windows(crop, angle, allowed_rows) for angle in self.angles]
         each = [Detections.joined(parts) for parts in zip(*by_angle, strict=True)]
         return [_allowed(_moved(raw, x, y), allowed) for raw in each]
 
@@ -262,40 +258,37 @@ class DenseDetector:
         return group_in_bounds(raw, min_neighbors, weighted=self.group == Grouping.WEIGHTED)
 
     def _turned_windows(
-        self, gray: NDArray[np.uint8], angle: float, allowed: NDArray[np.bool_] | None
+        self, gray: NDArray[np.uint8], angle: float, allowed_rows: NDArray[np.bool_] | None
     ) -> list[Detections]:
         """Return the raw windows of each cascade for objects turned by an angle.
 
-        Of a picture that is not turned, rows of windows are left out whose centres lie in no `allowed` pixel row.
+        Of a picture that is not turned, rows of windows are left out whose centres lie in no allowed row of pixels.
         """
         rotation = Rotation(Size(gray.shape[1], gray.shape[0]), angle)
-        rows = partial(_rows, canvas=rotation.canvas, allowed=allowed if rotation.is_none else None)
-        plans = [Plan(scanner, self._levels(scanner, rotation, rows)) for scanner in self.scanners]
+        if not rotation.is_none:
+            allowed_rows = None
+        plans = [self._plan(scanner, rotation, allowed_rows) for scanner in self.scanners]
         each = scan_pyramid(
             rotation.upright(gray),
             plans,
-            partial(self._scan, rows=rows),
             resize=resize_crop if self.antialias else resize_exact,
             n_threads=checked_threads(self.n_threads),
         )
         raw = (raw_detections(plan, raw) for plan, raw in zip(plans, each, strict=True))
         return [_upright_windows(windows, rotation) for windows in raw]
 
-    def _levels(self, scanner: Scanner, rotation: Rotation, rows: _RowsOf) -> list[Level]:
+    def _plan(self, scanner: Scanner, rotation: Rotation, allowed_rows: NDArray[np.bool_] | None) -> Plan:
         """Return the levels of the turned picture with boxes that keep the bounds and fit, and with rows to scan."""
         least, most = Size(*self.min_size or (1, 1)), Size(*self.max_size or rotation.size)
         most = Size(min(most.width, rotation.size.width), min(most.height, rotation.size.height))
         if rotation.is_sideways:
             least, most = Size(*least[::-1]), Size(*most[::-1])
-        window = scanner.cascade.window
+        window, n_stages = scanner.cascade.window, scanner.cascade.n_stages
         levels = dense_levels(rotation.canvas, window, self.scale_factor, self.stride, (least, most))
-        return [level for level in levels if len(rows(level, window))]
-
-    def _scan(
-        self, scanner: Scanner, integrals: LevelIntegrals, level: Level, *, rows: _RowsOf
-    ) -> RawWindows:
-        min_stages = max(scanner.cascade.n_stages - self.near_misses, 0) if self.near_misses else None
-        return scanner.scan_rows(integrals, rows(level, scanner.cascade.window), min_stages=min_stages)
+        if allowed_rows is not None:
+            levels = [_masked(level, rotation.canvas, allowed_rows) for level in levels]
+        min_stages = max(n_stages - self.near_misses, 0) if self.near_misses else None
+        return Plan(scanner, [level for level in levels if len(level.rows)], min_stages=min_stages)
 
 
 def detect_dense(
@@ -356,14 +349,11 @@ def _checked_group(group: str) -> Grouping:
         ) from None
 
 
-def _rows(level: Level, window: Size, *, canvas: Size, allowed: NDArray[np.bool_] | None) -> NDArray[np.intp]:
-    """Return the rows of windows to scan; those of a picture that is not turned, if pixel rows are `allowed`."""
-    rows = np.arange(0, level.size.height - window.height + 1, level.step)
-    if allowed is None:
-        return rows
-    boxes = boxes_at(level, window, np.column_stack([np.zeros_like(rows), rows]).astype(np.int32))
-    kept: NDArray[np.intp] = rows[allowed[_centres(_inside(boxes, canvas))[1]]]
-    return kept
+def _masked(level: Level, canvas: Size, allowed_rows: NDArray[np.bool_]) -> Level:
+    """Leave out rows of windows whose centres lie in no allowed row of pixels, shape (height,)."""
+    rows = np.asarray(level.rows)
+    boxes = level.boxes(np.column_stack([np.zeros_like(rows), rows]).astype(np.int32))
+    return level._replace(rows=rows[allowed_rows[_centres(_inside(boxes, canvas))[1]]])
 
 
 def _inside(boxes: NDArray[np.int32], canvas: Size) -> NDArray[np.int32]:

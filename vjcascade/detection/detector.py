@@ -14,7 +14,7 @@ from vjcascade.detection.checks import check_bounds, checked_cascades, checked_n
 from vjcascade.detection.grouping import group_windows
 from vjcascade.detection.pyramid import Plan, raw_detections, scan_pyramid
 from vjcascade.detection.scales import Level, check_scale_factor, scan_levels
-from vjcascade.detection.scanner import LevelIntegrals, RawWindows, Scanner
+from vjcascade.detection.scanner import Scanner
 from vjcascade.imaging import to_gray
 from vjcascade.parallel import checked_threads
 from vjcascade.types import Detections, Size
@@ -115,8 +115,8 @@ class Detector:
         """
         gray = to_gray(image)
         size = Size(gray.shape[1], gray.shape[0])
-        plans = [Plan(scanner, self._levels(scanner, size)) for scanner in self.scanners]
-        each = scan_pyramid(gray, plans, _as_opencv, n_threads=self.n_threads)
+        plans = [Plan(scanner, self._levels(scanner, size), skip=True) for scanner in self.scanners]
+        each = scan_pyramid(gray, plans, n_threads=self.n_threads)
         raw = (raw_detections(plan, raw) for plan, raw in zip(plans, each, strict=True))
         return [clipped(group_windows(windows, self.min_neighbors), size) for windows in raw]
 
@@ -148,8 +148,8 @@ def raw_windows(
     sums : ndarray of shape (n,), dtype float64
         The last stage's sum of leaf values; OpenCV's level weight.
     """
-    plan = Plan(scanner, levels)
-    raw = only(scan_pyramid(gray, [plan], _as_opencv, n_threads=n_threads))
+    plan = Plan(scanner, levels, skip=True)
+    raw = only(scan_pyramid(gray, [plan], n_threads=n_threads))
     return raw_detections(plan, raw).boxes, np.concatenate([np.empty(0), *(found.sums for found in raw)])
 
 
@@ -207,10 +207,6 @@ def detect(
         n_threads=n_threads,
     )
     return detector.detect(image)
-
-
-def _as_opencv(scanner: Scanner, integrals: LevelIntegrals, level: Level) -> RawWindows:
-    return scanner.scan_opencv(integrals, level.n_stripes)
 
 
 def clipped(detections: Detections, size: Size) -> Detections:

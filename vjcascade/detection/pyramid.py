@@ -9,18 +9,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.detection.scales import Level, scaled_size
+from vjcascade.cascade import Cascade
+from vjcascade.detection.scales import Level
 from vjcascade.detection.scanner import LevelIntegrals, RawWindows, Scanner
 from vjcascade.imaging import resize_exact
 from vjcascade.parallel import ordered_map
 from vjcascade.types import Detections, Size
 
 Resize = Callable[[NDArray[np.uint8], Size], NDArray[np.uint8]]
-Scan = Callable[[Scanner, LevelIntegrals, Level], RawWindows]
 
 
 class Plan(NamedTuple):
-    """At which levels one cascade is to look.
+    """What one cascade is to look at.
 
     Attributes
     ----------
@@ -28,16 +28,19 @@ class Plan(NamedTuple):
         Made for the cascade.
     levels : sequence of Level
         Of one picture, in any number.
+    skip, min_stages : bool, int or None
+        As for `Scanner.scan_rows`.
     """
 
     scanner: Scanner
     levels: Sequence[Level]
+    skip: bool = False
+    min_stages: int | None = None
 
 
 def scan_pyramid(
     gray: NDArray[np.uint8],
     plans: Sequence[Plan],
-    scan: Scan,
     *,
     resize: Resize = resize_exact,
     n_threads: int,
@@ -52,8 +55,6 @@ def scan_pyramid(
         The picture.
     plans : sequence of Plan
         One for each cascade.
-    scan : callable
-        Looks at one level with one scanner; must not depend on other levels.
     resize : callable, optional
         Makes a level image from the picture.
     n_threads : int
@@ -64,24 +65,25 @@ def scan_pyramid(
     list of list of RawWindows
         What each cascade finds, one entry for each of its levels.
     """
-    jobs: dict[tuple[Size, int], list[tuple[int, int]]] = defaultdict(list)
-    for which, plan in enumerate(plans):
-        for place, level in enumerate(plan.levels):
-            jobs[level.size, level.step].append((which, place))
+    sharing: dict[tuple[Size, int], list[tuple[int, int]]] = defaultdict(list)
+    for p, plan in enumerate(plans):
+        for i, level in enumerate(plan.levels):
+            sharing[level.size, level.step].append((p, i))
 
-    def look(job: tuple[tuple[Size, int], list[tuple[int, int]]]) -> list[RawWindows]:
+    def scan(job: tuple[tuple[Size, int], list[tuple[int, int]]]) -> list[RawWindows]:
         (size, step), places = job
-        scanners = [plans[which].scanner for which, _ in places]
-        integrals = max(scanners, key=lambda scanner: scanner.n_images).integrals(resize(gray, size), step)
-        return [
-            scan(scanner, integrals, plans[which].levels[place])
-            for scanner, (which, place) in zip(scanners, places, strict=True)
-        ]
+        neediest = max((plans[p].scanner for p, _ in places), key=lambda scanner: scanner.n_images)
+        integrals = neediest.integrals(resize(gray, size), step)
+        return [_scan_level(plans[p], plans[p].levels[i], integrals) for p, i in places]
 
     found: dict[tuple[int, int], RawWindows] = {}
-    for places, raw in zip(jobs.values(), ordered_map(look, jobs.items(), n_threads), strict=True):
+    for places, raw in zip(sharing.values(), ordered_map(scan, sharing.items(), n_threads), strict=True):
         found.update(zip(places, raw, strict=True))
-    return [[found[which, place] for place in range(len(plan.levels))] for which, plan in enumerate(plans)]
+    return [[found[p, i] for i in range(len(plan.levels))] for p, plan in enumerate(plans)]
+
+
+def _scan_level(plan: Plan, level: Level, integrals: LevelIntegrals) -> RawWindows:
+    return plan.scanner.scan_rows(integrals, level.rows, skip=plan.skip, min_stages=plan.min_stages)
 
 
 def raw_detections(plan: Plan, raw: Sequence[RawWindows]) -> Detections:
@@ -101,41 +103,18 @@ def raw_detections(plan: Plan, raw: Sequence[RawWindows]) -> Detections:
         of the picture, by half a level pixel at most.
     """
     return Detections.joined(
-        _windows(plan.scanner, level, found) for level, found in zip(plan.levels, raw, strict=True)
+        _with_margins(plan.scanner.cascade, level, found)
+        for level, found in zip(plan.levels, raw, strict=True)
     )
 
 
-def boxes_at(level: Level, window: Size, positions: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the boxes of windows: float32 products, rounded half to even.
-
-    Parameters
-    ----------
-    level : Level
-        Where the windows are.
-    window : Size
-        Of the cascade.
-    positions : ndarray of shape (n, 2), dtype int32
-        `x, y` of the windows' top left corners in level pixels.
-
-    Returns
-    -------
-    ndarray of shape (n, 4), dtype int32
-        In picture pixels; they may reach out of the picture, as `raw_detections` says.
-    """
-    boxes = np.empty((len(positions), 4), np.int32)
-    boxes[:, :2] = np.rint(positions.astype(np.float32) * level.scale)
-    boxes[:, 2:] = scaled_size(window, level.scale)
-    return boxes
-
-
-def _windows(scanner: Scanner, level: Level, raw: RawWindows) -> Detections:
-    """Return windows in picture pixels and their margins."""
-    cascade, n = scanner.cascade, len(raw)
+def _with_margins(cascade: Cascade, level: Level, raw: RawWindows) -> Detections:
+    """Return windows in picture pixels; scores say how far sums lie above the last evaluated stage's threshold."""
+    n = len(raw)
     if n == 0:
         return Detections.empty()
-    boxes = boxes_at(level, cascade.window, raw.positions)
     margins = raw.sums
     if cascade.n_stages:
-        bars = cascade.effective_thresholds.astype(np.float64)
-        margins = margins - bars[np.minimum(raw.stages, cascade.n_stages - 1)]
-    return Detections(boxes, margins, np.ones(n, np.int32), raw.stages)
+        thresholds = cascade.effective_thresholds.astype(np.float64)
+        margins = margins - thresholds[np.minimum(raw.stages, cascade.n_stages - 1)]
+    return Detections(level.boxes(raw.positions), margins, np.ones(n, np.int32), raw.stages)

@@ -1,11 +1,16 @@
-"""At which scales OpenCV looks for the object, and how it cuts each level image."""
+"""The levels of a scan: at which scales the object is looked for, and which windows of each level image are looked at.
+
+OpenCV's scan, the dense one and mining differ in the rows and columns of windows that they visit. All three say so by
+the `step` and `rows` of a `Level`.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vjcascade.errors import SettingsError
 from vjcascade.types import Size
@@ -17,8 +22,12 @@ STRIPE_COLUMNS = 32
 """OpenCV cuts the rows into one stripe for each so many columns of the first level."""
 
 
+Rows: TypeAlias = range | NDArray[np.intp]
+"""`y` of windows in level pixels, ascending; a range where they are evenly spaced, since it takes no memory."""
+
+
 class Level(NamedTuple):
-    """One level of a scan.
+    """One level of a scan: a level image, and which of its windows are looked at.
 
     Attributes
     ----------
@@ -26,16 +35,59 @@ class Level(NamedTuple):
         Picture pixels for each level pixel.
     size : Size
         Of the level image.
+    window : Size
+        Of the cascade.
     step : int
-        Distance of windows in level pixels: 2 at scales below 2, else 1.
-    n_stripes : int
-        Stripes that OpenCV cuts the rows into; decides whether the last row is visited.
+        Distance of columns of windows in level pixels.
+    rows : range or ndarray of shape (n,), dtype intp
+        `y` of the windows in level pixels, ascending.
+
+    Examples
+    --------
+    >>> level = Level(np.float32(2), Size(26, 25), Size(24, 24), 2, range(1))
+    >>> level.n_windows, level.every_window().n_windows
+    (2, 6)
+    >>> level.boxes(np.array([[2, 0]], np.int32)).tolist()
+    [[4, 0, 48, 48]]
     """
 
     scale: np.float32
     size: Size
+    window: Size
     step: int
-    n_stripes: int
+    rows: Rows
+
+    @property
+    def n_columns(self) -> int:
+        """Windows in a row."""
+        return -(-(self.size.width - self.window.width + 1) // self.step)
+
+    @property
+    def n_windows(self) -> int:
+        """Windows in all rows."""
+        return len(self.rows) * self.n_columns
+
+    def every_window(self) -> Self:
+        """Return this level with all its rows and columns."""
+        return self._replace(step=1, rows=range(self.size.height - self.window.height + 1))
+
+    def boxes(self, positions: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the boxes of windows in picture pixels: float32 products, rounded half to even.
+
+        Parameters
+        ----------
+        positions : ndarray of shape (n, 2), dtype int32
+            `x, y` of the windows' top left corners in level pixels.
+
+        Returns
+        -------
+        ndarray of shape (n, 4), dtype int32
+            Rounding may take boxes out of the picture, by half a level pixel at most.
+        """
+        boxes = np.empty((len(positions), 4), np.int32)
+        boxes[:, :2] = np.rint(positions.astype(np.float32) * self.scale)
+        boxes[:, 2:] = scaled_size(self.window, self.scale)
+        return boxes
 
 
 def scan_levels(
@@ -45,7 +97,9 @@ def scan_levels(
     min_size: Size | None = None,
     max_size: Size | None = None,
 ) -> list[Level]:
-    """Return the levels that OpenCV 4.14 scans, smallest object first.
+    """Return the levels that OpenCV 4.14 scans, with the rows it visits, smallest object first.
+
+    Windows are two level pixels apart at scales below 2, else one.
 
     Parameters
     ----------
@@ -79,10 +133,41 @@ def scan_levels(
     if not sizes:
         return []
     n_stripes = math.ceil((sizes[0].width - window.width + 1) / STRIPE_COLUMNS)
-    return [
-        Level(scale, size, 1 if scale >= 2 else 2, n_stripes)
-        for scale, size in zip(scales, sizes, strict=True)
-    ]
+    levels = []
+    for scale, size in zip(scales, sizes, strict=True):
+        step = 1 if scale >= 2 else 2
+        rows = opencv_rows(size.height - window.height + 1, step, n_stripes)
+        levels.append(Level(scale, size, window, step, rows))
+    return levels
+
+
+def opencv_rows(n_rows: int, step: int, n_stripes: int) -> range:
+    """Return the rows of windows that OpenCV visits.
+
+    It counts the whole steps that fit into the rows and divides them among stripes of equal height, so that a row less
+    than a step above the bottom may be in no stripe, and is lost.
+
+    Parameters
+    ----------
+    n_rows : int
+        How many rows there are.
+    step : int
+        Distance of windows in level pixels.
+    n_stripes : int
+        How many stripes are cut, at least 1.
+
+    Returns
+    -------
+    range
+        `y` of the windows.
+
+    Examples
+    --------
+    >>> list(opencv_rows(5, 2, 1)), list(opencv_rows(7, 2, 2))
+    ([0, 2], [0, 2, 4, 6])
+    """
+    stripe = max((n_rows // step + n_stripes - 1) // n_stripes, 1) * step
+    return range(0, min(stripe * n_stripes, n_rows), step)
 
 
 def dense_levels(
@@ -128,7 +213,9 @@ def dense_levels(
         size = scaled_size(window, scale)
         if least.width <= size.width <= most.width and least.height <= size.height <= most.height:
             level_size = _level_size(image_size, scale)
-            levels.append(Level(scale, level_size, min(stride, max(level_size)), 1))
+            step = min(stride, max(level_size))
+            rows = range(0, level_size.height - window.height + 1, step)
+            levels.append(Level(scale, level_size, window, step, rows))
     return levels
 
 

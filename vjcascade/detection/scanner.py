@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
 from vjcascade.detection.compiled import CompiledModel, Layout
+from vjcascade.detection.scales import Rows
 from vjcascade.kernels.integral import deinterleave, fill_integrals, fill_tilted
 from vjcascade.kernels.lanes import LANES
 from vjcascade.kernels.scan import TILE, evaluate_crops, scan_grid
@@ -90,12 +91,12 @@ class Scanner:
 
     def __init__(self, cascade: Cascade) -> None:
         self.cascade = cascade
-        self._flat = CompiledModel(cascade)
+        self._model = CompiledModel(cascade)
 
     @property
     def n_images(self) -> int:
         """How many integral images the cascade needs: those of a scanner that needs more serve all others."""
-        return 1 + self._flat.has_contrast + self._flat.tilted
+        return 1 + self._model.has_contrast + self._model.tilted
 
     def integrals(self, level: NDArray[np.uint8], step: int = 1) -> LevelIntegrals:
         """Compute what a scan needs.
@@ -125,68 +126,43 @@ class Scanner:
         level = np.require(level, np.uint8, ["C", "W"])  # kernels are compiled for such arrays only
         height, width = level.shape
         stride = -(-(width + 1) // step) * step
-        n_planes, plane = 1 + self._flat.tilted, (height + 1) * stride
+        n_planes, plane = 1 + self._model.tilted, (height + 1) * stride
         if n_planes * plane > MAX_ITEMS:
             raise ValueError(
                 f"a level of {width}x{height} pixels is too large to scan; make the picture smaller"
             )
         flat = np.empty(n_planes * plane + PADDING, np.int32)
-        flat_squared = np.empty(plane + PADDING if self._flat.has_contrast else 0, np.uint32)
+        flat_squared = np.empty(plane + PADDING if self._model.has_contrast else 0, np.uint32)
         flat[-PADDING:] = 0
         planes = flat[: n_planes * plane].reshape(n_planes, height + 1, stride)
         squared = flat_squared[:-PADDING].reshape(-1, stride)
         fill_integrals(level, step, planes[0], squared)
-        if self._flat.tilted:
+        if self._model.tilted:
             tilted = np.empty((height + 1, width + 1), np.int32)
             fill_tilted(level, tilted)
             deinterleave(tilted, step, planes[1])
         return LevelIntegrals(Size(width, height), flat, flat_squared, Layout(stride, plane, step))
 
-    def scan_opencv(self, integrals: LevelIntegrals, n_stripes: int) -> RawWindows:
-        """Scan as OpenCV does.
-
-        Windows to the right of one that stage 0 rejects are skipped, and up to a step of rows at the
-        bottom is not visited where OpenCV's stripes leave it out.
-
-        Parameters
-        ----------
-        integrals : LevelIntegrals
-            From `integrals`, for the step of the scan.
-        n_stripes : int
-            Into how many stripes OpenCV would cut the rows.
-
-        Returns
-        -------
-        RawWindows
-            The windows that pass, row after row.
-
-        Raises
-        ------
-        ValueError
-            If this cascade needs an integral image that is not there.
-        """
-        step = integrals.layout.step
-        n_rows = integrals.size.height - self.cascade.window.height + 1
-        stripe = max((n_rows // step + n_stripes - 1) // n_stripes, 1) * step
-        return self._scan(integrals, np.arange(0, min(stripe * n_stripes, n_rows), step), skip=True)
-
     def scan_rows(
         self,
         integrals: LevelIntegrals,
-        rows: NDArray[np.intp] | None = None,
+        rows: Rows | None = None,
         *,
+        skip: bool = False,
         min_stages: int | None = None,
     ) -> RawWindows:
-        """Look at every window of some rows; no skipping.
+        """Look at the windows of some rows.
 
         Parameters
         ----------
         integrals : LevelIntegrals
             From `integrals`; with a step above 1, so many columns lie between windows.
-        rows : ndarray of shape (n,), dtype intp, optional
+        rows : range or ndarray of shape (n,), dtype intp, optional
             `y` of the windows, in level pixels, ascending; all rows if not given.
+        skip : bool, optional
+            Whether to pass over the next window to the right of one that stage 0 rejects, as OpenCV does.
         min_stages : int, optional
-            How many stages a window must pass to be among the hits; all if not given.
+            How many stages a window must pass to be returned; all if not given.
 
         Returns
         -------
@@ -198,32 +174,20 @@ class Scanner:
         ValueError
             If a row lies outside, or this cascade needs an integral image that is not there.
         """
-        every_row = np.arange(integrals.size.height - self.cascade.window.height + 1)
-        rows = every_row if rows is None else rows
-        if len(rows) and not (rows.min() >= 0 and rows.max() < len(every_row)):
-            raise ValueError(f"rows {rows} are not all in [0, {len(every_row)})")
-        return self._scan(integrals, rows, skip=False, min_stages=min_stages)
-
-    def _scan(
-        self,
-        integrals: LevelIntegrals,
-        rows: NDArray[np.intp],
-        *,
-        skip: bool,
-        min_stages: int | None = None,
-    ) -> RawWindows:
         window, size, layout = self.cascade.window, integrals.size, integrals.layout
+        n_rows = size.height - window.height + 1
+        ys = np.asarray(range(n_rows) if rows is None else rows, np.int64)
+        if len(ys) and not (ys.min() >= 0 and ys.max() < n_rows):
+            raise ValueError(f"rows {ys} are not all in [0, {max(n_rows, 0)})")
         self._require_planes(integrals)
         n_columns = -(-(size.width - window.width + 1) // layout.step)
-        if n_columns < 1 or len(rows) == 0:
+        if n_columns < 1 or len(ys) == 0:
             return RawWindows(np.empty((0, 2), np.int32), np.empty(0), np.empty(0, np.int32), 0)
-        norm_rect, model = self._flat.place(layout)
+        norm_rect, model = self._model.for_layout(layout)
         area = (window.width - 2) * (window.height - 2)
-        bar = self.cascade.n_stages if min_stages is None else min_stages
-        grid = np.array([n_columns, layout.step, skip, layout.stride, area, bar], np.int64)
-        windows, sums, n_windows = scan_grid(
-            integrals.planes, integrals.squared, rows.astype(np.int64), grid, norm_rect, model
-        )
+        n_needed = self.cascade.n_stages if min_stages is None else min_stages
+        grid = np.array([n_columns, layout.step, skip, layout.stride, area, n_needed], np.int64)
+        windows, sums, n_windows = scan_grid(integrals.planes, integrals.squared, ys, grid, norm_rect, model)
         if min_stages is not None:  # they come tile by tile
             order = np.lexsort((windows[:, 0], windows[:, 1]))
             windows, sums = windows[order], sums[order]
@@ -231,8 +195,10 @@ class Scanner:
 
     def _require_planes(self, integrals: LevelIntegrals) -> None:
         has_tilted = len(integrals.planes) > integrals.layout.plane + PADDING
-        if (self._flat.tilted and not has_tilted) or (self._flat.has_contrast and not len(integrals.squared)):
-            missing = "tilted" if self._flat.tilted and not has_tilted else "squared"
+        if (self._model.tilted and not has_tilted) or (
+            self._model.has_contrast and not len(integrals.squared)
+        ):
+            missing = "tilted" if self._model.tilted and not has_tilted else "squared"
             raise ValueError(
                 f"this cascade needs the {missing} integral image, and it is not there; "
                 "make them with the `integrals` of the scanner that scans"
@@ -277,9 +243,9 @@ def evaluate_windows(
             f"windows of shape {windows.shape} and dtype {windows.dtype} do not fit: "
             f"(n, {height}, {width}) uint8 expected"
         )
-    flat = CompiledModel(cascade)
-    planes_shape = (1 + flat.tilted, height + 1, width + 1)
-    norm_rect, model = flat.place(Layout(width + 1, (height + 1) * (width + 1)))
+    compiled = CompiledModel(cascade)
+    planes_shape = (1 + compiled.tilted, height + 1, width + 1)
+    norm_rect, model = compiled.for_layout(Layout(width + 1, (height + 1) * (width + 1)))
     n_passed, sums = np.empty(len(windows), np.int32), np.empty(len(windows), np.float64)
 
     def evaluate(block: slice) -> None:

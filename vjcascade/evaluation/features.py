@@ -71,11 +71,10 @@ def count_passed(
     n_stages = scanner.cascade.n_stages
     counts, n_looked_at = np.zeros(n_stages + 1, np.int64), 0
     for level in dense_levels(size, window, scale_factor, stride, (Size(1, 1), size)):
-        rows = np.arange(0, level.size.height - window.height + 1, level.step)
         integrals = scanner.integrals(resize_exact(gray, level.size), level.step)
-        hits = scanner.scan_rows(integrals, rows, min_stages=0)
-        counts += np.bincount(hits.stages, minlength=n_stages + 1)
-        n_looked_at += hits.n_windows
+        found = scanner.scan_rows(integrals, level.rows, min_stages=0)
+        counts += np.bincount(found.stages, minlength=n_stages + 1)
+        n_looked_at += found.n_windows
     return counts, n_looked_at
 
 

@@ -186,8 +186,8 @@ def corner_offsets(features: NDArray[np.void], stride: int, plane: int) -> NDArr
     return offsets
 
 
-def inset_offsets(window: Size, stride: int) -> NDArray[np.uint32]:
-    """Return the corners (4,) of the rectangle that a window's contrast is measured in: one pixel inside it."""
+def norm_rect_offsets(window: Size, stride: int) -> NDArray[np.uint32]:
+    """Return the corners (4,) of the rectangle that contrast is measured in: one pixel inside the window."""
     top, bottom = stride, (window.height - 1) * stride
     left, right = 1, window.width - 1
     return np.array([top + left, top + right, bottom + left, bottom + right], np.uint32)

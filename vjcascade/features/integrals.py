@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.features.haar import corner_offsets, inset_offsets
+from vjcascade.features.haar import corner_offsets, norm_rect_offsets
 from vjcascade.kernels.haar import feature_values, window_tables
 from vjcascade.types import Size
 
@@ -28,7 +28,7 @@ class WindowIntegrals:
         Row ``y * (width + 1) + x`` is the upright integral at (x, y) of every window; the tilted integrals
         follow in as many rows more, where they were asked for.
     inverse_norms : ndarray of shape (n_windows,), dtype float32
-        ``1 / (area * sigma)`` over the inset rectangle (1, 1, w - 2, h - 2); 0 for a window below the contrast
+        ``1 / (area * sigma)`` over the rectangle (1, 1, w - 2, h - 2); 0 for a window below the contrast
         floor, which no cascade accepts and whose feature values are all 0.
     """
 
@@ -69,7 +69,7 @@ class WindowIntegrals:
         n_corners = (height + 1) * (width + 1)
         corners = np.empty((n_corners * (2 if tilted else 1), n_windows), np.int32)
         inverse_norms = np.empty(n_windows, np.float32)
-        norm_rect = inset_offsets(Size(width, height), width + 1)
+        norm_rect = norm_rect_offsets(Size(width, height), width + 1)
         window_tables(np.ascontiguousarray(windows), norm_rect, corners, inverse_norms)
         return cls(Size(width, height), corners, inverse_norms)
 

@@ -26,7 +26,7 @@ SAMPLES_AT_ONCE = 256
 @kernel
 def window_tables(
     windows: NDArray[np.uint8],  # IN (n_samples, h, w)
-    norm_rect: NDArray[np.uint32],  # IN (4,) corners of the inset that the contrast is measured in
+    norm_rect: NDArray[np.uint32],  # IN (4,) corners of the rectangle that contrast is measured in
     corners: NDArray[np.int32],  # OUT (n_corners, n_samples), or twice as many rows: tilted ones last
     inverse_norms: NDArray[np.float32],  # OUT (n_samples,) 0 below the contrast floor
 ) -> None:

@@ -34,7 +34,7 @@ Test: TypeAlias = Callable[[Builder, Pointers, Value, Sequence[Block]], list[Val
 
 INT, FLOAT, DOUBLE, INDEX = ir.IntType(32), ir.FloatType(), ir.DoubleType(), ir.IntType(64)
 INTS, FLOATS, DOUBLES = (ir.VectorType(element, WIDTH) for element in (INT, FLOAT, DOUBLE))
-MODEL = ("offsets", "numbers", "links", "stage_ends", "thresholds", "subsets", "bars")
+MODEL = ("offsets", "numbers", "links", "stage_ends", "thresholds", "subsets", "bounds")
 UNDECIDED = 32
 """From this bit on, `quick_stage` tells which windows it leaves undecided."""
 

@@ -11,7 +11,7 @@ The model is a tuple of flat arrays in the order of evaluation, one row a node (
 3. `stage_ends` (n_stages,) int32, in nodes;
 4. `thresholds` (n_stages,) float64;
 5. `subsets` (n_nodes, 8) int32: the codes that go left, a bit for each; int8 without rows in a Haar cascade;
-6. `bars` (n_stages, 2) float32: a stage's sum in float32, whatever its rounding, is below the first only if the
+6. `bounds` (n_stages, 2) float32: a stage's sum in float32, whatever its rounding, is below the first only if the
    exact one is below the threshold, and not below the second only if the exact one is not either.
 
 By the types of 2 and 5, kernels are compiled for each kind of cascade apart.
@@ -74,8 +74,8 @@ def window_scale(
     norm_rect: NDArray[np.uint32],
     area: float,
 ) -> np.float32:
-    """Return 1 / (area * sigma) of a window's inset, or 0 below the contrast floor."""
-    # IN planes, squared flat; inset (4,) corners of the inset, relative to the window's
+    """Return 1 / (area * sigma) over a window's normalisation rectangle, or 0 below the contrast floor."""
+    # IN planes, squared flat; norm_rect (4,) corners of the rectangle, relative to the window's
     a, b, c, d = base + norm_rect[0], base + norm_rect[1], base + norm_rect[2], base + norm_rect[3]
     total = np.float64(np.int32(planes[a] - planes[b] - planes[c] + planes[d]))
     raw = np.int64(squared[a]) - np.int64(squared[b]) - np.int64(squared[c]) + np.int64(squared[d])
@@ -175,7 +175,7 @@ def tile_scales(
     scales: NDArray[np.float32],
 ) -> int:
     """Compute `window_scale` for the windows of a tile; return as bits which are above the contrast floor."""
-    # IN planes, squared flat; inset without corners where there is no contrast; OUT scales (TILE + LANES,)
+    # IN planes, squared flat; norm_rect without corners where windows are not normalised; OUT scales (TILE + LANES,)
     bits = 0
     for start in range(0, TILE, LANES):
         place = np.uint64(start)
@@ -249,9 +249,9 @@ def scan_grid(
     model: Model,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], int]:
     """Run the cascade along some rows; return the windows found, their last sums, and how many were tried."""
-    # IN planes, squared flat, with room for TILE + LANES windows at the end of the last row; inset without corners,
-    # and squared without items, for LBP, which knows no contrast; rows (n,) their y;
-    # grid (6,): columns, step, skip after stage 0 or not, row stride, inset area, how many stages a window must
+    # IN planes, squared flat, with room for TILE + LANES windows at the end of the last row; norm_rect
+    # without corners, and squared without items, for LBP, which does not normalise windows; rows (n,) their y;
+    # grid (6,): columns, step, skip after stage 0 or not, row stride, area of norm_rect, how many stages a window must
     # pass to be returned. OUT windows (n, 3): x, y, stages passed; in a tile, those that pass fewer come first
     n_columns, step, skips, stride, area = grid[0], grid[1], grid[2] != 0, grid[3], np.float64(grid[4])
     n_stages, min_stages = len(model[4]), grid[5]
@@ -360,7 +360,7 @@ def evaluate_crops(
     sums: NDArray[np.float64],
 ) -> None:
     """Run the cascade on window-sized crops."""
-    # IN crops (n, h, w), planes (1 or 2, h + 1, w + 1) working space, inset as in `scan_grid`; OUT passed, sums (n,)
+    # IN crops (n, h, w), planes (1 or 2, h + 1, w + 1) working space, norm_rect as above; OUT passed, sums (n,)
     n, height, width = crops.shape
     area = np.float64((height - 2) * (width - 2))
     squared = np.empty((height + 1 if len(norm_rect) else 0, width + 1), np.uint32)

@@ -93,7 +93,7 @@ def spy_on_scans(monkeypatch):
         return made
 
     def counted_scan(self, made, rows):
-        for y in rows.tolist():
+        for y in list(rows):
             for x in range(made.size.width - self.cascade.window.width + 1):
                 looked_at[names[id(made)][1], x, y] += 1
         return scan(self, made, rows)

@@ -26,12 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
+from vjcascade.detection.scales import Level
 from vjcascade.detection.scanner import Scanner
 from vjcascade.parallel import ordered_map
 from vjcascade.training.events import Work
 from vjcascade.training.mining.collector import Collector, MiningEta
 from vjcascade.training.mining.photo_scan import PhotoScan
-from vjcascade.training.mining.row_sampling import Rows, RowSampler, truncate_rows
+from vjcascade.training.mining.row_sampling import RowSampler, truncate_rows
 from vjcascade.types import Size
 
 SURPLUS = 1.25
@@ -95,7 +96,7 @@ def count_windows(photos: Photos, window: Size) -> int:
     >>> count_windows(SimpleNamespace(sizes=[Size(26, 25)]), Size(24, 24))
     6
     """
-    return sum(deck.n_windows for deck in _decks(photos, window))
+    return sum(sampler.n_windows for sampler in _samplers(photos, window))
 
 
 def mine_negatives(  # noqa: PLR0913  (the last two are for few callers)
@@ -186,7 +187,7 @@ class _Task(NamedTuple):
     """What is to be looked at in one photo."""
 
     photo: int
-    sampled: list[Rows]
+    levels: list[Level]
 
 
 class _Search:
@@ -204,9 +205,9 @@ class _Search:
 
     def __init__(self, photos: Photos, scanner: Scanner, seed: list[int], *, hardest: bool) -> None:
         self._photos, self._scanner, self._seed, self._hardest = photos, scanner, seed, hardest
-        self._decks = _decks(photos, scanner.cascade.window)
+        self._samplers = _samplers(photos, scanner.cascade.window)
         self._n_sweeps = 0
-        self.n_windows = sum(deck.n_windows for deck in self._decks)
+        self.n_windows = sum(sampler.n_windows for sampler in self._samplers)
         self.n_searched = self.n_accepted = 0
         self.is_bounded = False
 
@@ -227,12 +228,12 @@ class _Search:
 
         def scan(task: _Task) -> PhotoScan:
             photo, ignored = self._photos[task.photo], self._photos.ignored(task.photo)
-            found = PhotoScan(photo, ignored, task.sampled, self._scanner)
+            found = PhotoScan(photo, ignored, task.levels, self._scanner)
             rng_of_photo = np.random.default_rng([*self._seed, task.photo, number])
             found.shuffle(rng_of_photo, hardest=self._hardest)
             return found
 
-        order = rng.permutation(len(self._decks)).tolist()
+        order = rng.permutation(len(self._samplers)).tolist()
         for found in ordered_map(scan, self._tasks(order, shares, max_windows), n_threads):
             self.n_searched += found.n_searched
             self.n_accepted += found.n_accepted
@@ -242,19 +243,19 @@ class _Search:
         """Yield the photos' parts, up to the greatest number of windows."""
         left = max_windows - self.n_searched
         for index in order:
-            sampled = self._decks[index].deal(np.random.default_rng([*self._seed, index, 0]), *shares)
-            n_windows = sum(part.n_windows for part in sampled)
+            levels = self._samplers[index].sample(np.random.default_rng([*self._seed, index, 0]), *shares)
+            n_windows = sum(level.n_windows for level in levels)
             if n_windows > left:
                 self.is_bounded = True
-                sampled = truncate_rows(sampled, left)
-            if sampled:
-                yield _Task(index, sampled)
+                levels = truncate_rows(levels, left)
+            if levels:
+                yield _Task(index, levels)
             if self.is_bounded:
                 return
             left -= n_windows
 
 
-def _decks(photos: Photos, window: Size) -> list[RowSampler]:
-    """Return a deck for each photo, shared by those of one size."""
-    decks = {size: RowSampler(size, window) for size in set(photos.sizes)}
-    return [decks[size] for size in photos.sizes]
+def _samplers(photos: Photos, window: Size) -> list[RowSampler]:
+    """Return a sampler for each image, shared by those of one size."""
+    samplers = {size: RowSampler(size, window) for size in set(photos.sizes)}
+    return [samplers[size] for size in photos.sizes]

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from vjcascade.detection.scales import Level
 from vjcascade.detection.scanner import RawWindows, Scanner
 from vjcascade.imaging import resize_exact
-from vjcascade.training.mining.row_sampling import Rows
 from vjcascade.training.mining.window_hash import window_hashes
-from vjcascade.types import Size
 
 MAX_SHARED = 1 / 3
 """A window is no negative if it and an ignored box share more of the smaller one's area."""
@@ -57,8 +56,8 @@ class PhotoScan:
         The photo.
     ignored : ndarray of shape (m, 4), dtype int32
         Boxes of objects in it.
-    sampled : sequence of Rows
-        What to look at; level images are made of these levels only.
+    levels : sequence of Level
+        What to look at, in every column.
     scanner : Scanner
         Of the cascade.
 
@@ -69,16 +68,16 @@ class PhotoScan:
     """
 
     def __init__(
-        self, gray: NDArray[np.uint8], ignored: NDArray[np.int32], sampled: Sequence[Rows], scanner: Scanner
+        self, gray: NDArray[np.uint8], ignored: NDArray[np.int32], levels: Sequence[Level], scanner: Scanner
     ) -> None:
         self._window = scanner.cascade.window
-        self._levels = [resize_exact(gray, part.level.size) for part in sampled]
+        self._level_images = [resize_exact(gray, level.size) for level in levels]
         raw = []
-        for part, level in zip(sampled, self._levels, strict=True):
-            found = scanner.scan_rows(scanner.integrals(level), part.rows)
-            raw.append(_without(found, ignored, part, self._window) if len(ignored) else found)
-        self._n_hits = [len(found) for found in raw]
-        self._which = np.repeat(np.arange(len(raw)), self._n_hits)
+        for level, image in zip(levels, self._level_images, strict=True):
+            found = scanner.scan_rows(scanner.integrals(image), level.rows)
+            raw.append(_without(found, ignored, level) if len(ignored) else found)
+        self._n_found = [len(found) for found in raw]
+        self._level_of = np.repeat(np.arange(len(raw)), self._n_found)
         self._positions = np.concatenate([np.empty((0, 2), np.int32), *[found.positions for found in raw]])
         self._sums = np.concatenate([np.empty(0), *[found.sums for found in raw]])
         self._order = np.arange(len(self._sums))
@@ -95,9 +94,9 @@ class PhotoScan:
         hardest : bool
             Whether those with the highest sums come first; otherwise the levels give one in turn.
         """
-        n_levels = len(self._n_hits)
-        turns = np.concatenate([np.empty(0, np.intp), *[rng.permutation(n) for n in self._n_hits]])
-        self._order = np.argsort(turns * n_levels + rng.permutation(n_levels)[self._which])
+        n_levels = len(self._n_found)
+        turns = np.concatenate([np.empty(0, np.intp), *[rng.permutation(n) for n in self._n_found]])
+        self._order = np.argsort(turns * n_levels + rng.permutation(n_levels)[self._level_of])
         if hardest:
             self._order = self._order[np.argsort(-self._sums[self._order], kind="stable")]
 
@@ -139,17 +138,16 @@ class PhotoScan:
         """Cut windows, given by number, out of the level images."""
         shape = (self._window.height, self._window.width)
         cut = np.empty((len(which), *shape), np.uint8)
-        for i in np.unique(self._which[which]).tolist():
-            here = np.flatnonzero(self._which[which] == i)
+        for i in np.unique(self._level_of[which]).tolist():
+            here = np.flatnonzero(self._level_of[which] == i)
             x, y = self._positions[which[here]].T
-            cut[here] = np.lib.stride_tricks.sliding_window_view(self._levels[i], shape)[y, x]
+            cut[here] = np.lib.stride_tricks.sliding_window_view(self._level_images[i], shape)[y, x]
         return cut
 
 
-def _without(found: RawWindows, ignored: NDArray[np.int32], part: Rows, window: Size) -> RawWindows:
-    """Leave out hits that share too much with a box to be ignored; they still count as looked at."""
-    scale = float(part.level.scale)
+def _without(found: RawWindows, ignored: NDArray[np.int32], level: Level) -> RawWindows:
+    """Leave out windows that share too much with a box to be ignored; they still count as looked at."""
     boxes = np.empty((len(found), 4))
-    boxes[:, :2], boxes[:, 2:] = found.positions, window
-    clear = is_clear(boxes * scale, ignored)
+    boxes[:, :2], boxes[:, 2:] = found.positions, level.window
+    clear = is_clear(boxes * float(level.scale), ignored)
     return RawWindows(found.positions[clear], found.sums[clear], found.stages[clear], found.n_windows)
