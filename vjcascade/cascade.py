@@ -272,7 +272,7 @@ class Cascade:
         return detect(image, self, **options)
 
     def detect_dense(self, image: NDArray[Any], **options: Any) -> Detections:
-        """Find the object in the native mode; see `vjcascade.detection.detect_dense` for the options."""
+        """Find the object by dense detection; see `vjcascade.detection.detect_dense` for the options."""
         from vjcascade.detection import detect_dense
 
         return detect_dense(image, self, **options)

@@ -1,4 +1,4 @@
-"""``vjcascade detect --dense``: the native mode and its options."""
+"""``vjcascade detect --dense``: dense detection and its options."""
 
 import csv
 import io
@@ -100,7 +100,7 @@ def test_csv_and_text_tell_angles(run, accept_all, picture):
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("--region", "0,0,9,9"), "--region belongs to the native mode"),
+        (("--region", "0,0,9,9"), "--region belongs to dense detection"),
         (("--antialias",), "add --dense"),
         (("--near-misses", "1"), "--near-misses belongs"),
         (("--dense", "--region", "1,2,3"), "X,Y,WIDTH,HEIGHT"),

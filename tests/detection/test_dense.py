@@ -1,4 +1,4 @@
-"""The native mode: against plain loops, OpenCV's mode, and the laws of its options."""
+"""Dense detection: against plain loops, OpenCV's mode, and the laws of its options."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vjcascade.cascade import Cascade
-from vjcascade.detection import Detector, Scanner, detect
+from vjcascade.detection import DenseDetector, DetectionMemory, Detector, Scanner, detect
 from vjcascade.detection.scales import scan_levels
 from vjcascade.errors import SettingsError
 from vjcascade.types import FeatureType, Size
@@ -207,9 +207,39 @@ def test_levels_and_integral_images_are_shared(several, rng, monkeypatch):
     assert len(made) == max(len(scan_levels(Size(90, 70), cascade.window, 1.1)) for cascade in several)
 
 
-def test_one_result_needs_one_cascade(several, texture):
+KINDS = {
+    "OpenCV's way": Detector,
+    "dense": DenseDetector,
+    "memory": lambda cascades: DetectionMemory(2, DenseDetector(cascades)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_detector_takes_one_cascade_or_several(several, texture, kind):
+    make = KINDS[kind]
+    alone = [make(cascade).detect(texture) for cascade in several]
+    assert sum(map(len, alone)) > 0
+    assert [len(found) for found in make(several).detect_each(texture)] == [len(found) for found in alone]
+    (one,) = make(several[0]).detect_each(texture)
+    for found in (one, make(several[:1]).detect(texture), *make(tuple(several[:1])).detect_each(texture)):
+        np.testing.assert_array_equal(found.boxes, alone[0].boxes)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_result_needs_one_cascade(several, texture, kind):
     with pytest.raises(SettingsError, match=r"4 cascades.*detect_each"):
-        Detector(several).detect(texture)
+        KINDS[kind](several).detect(texture)
+
+
+@pytest.mark.parametrize("kind", [Detector, DenseDetector])
+def test_detectors_show_their_settings_and_keep_them(several, kind):
+    detector = kind(several[0], min_size=(30, 40), n_threads=1)
+    assert detector.cascades == (several[0],)
+    assert [scanner.cascade for scanner in detector.scanners] == [several[0]]
+    assert (detector.min_size, detector.n_threads) == (Size(30, 40), 1)
+    assert f"min_size={Size(30, 40)!r}" in repr(detector)
+    with pytest.raises(AttributeError):
+        detector.min_neighbors = 1
 
 
 @pytest.mark.parametrize("cascades", [[], "frontalface.xml", [None], None])

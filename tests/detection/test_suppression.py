@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from vjcascade.detection.suppression import overlaps, suppress_overlaps
+from vjcascade.detection.grouping import overlaps, suppress_overlaps
 from vjcascade.types import Detections
 
 rows_of = st.lists(

@@ -1,4 +1,4 @@
-"""The options of `vjcascade detect` that belong to the native mode."""
+"""The options of `vjcascade detect` that belong to dense detection."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _box(type_: Any, tokens: Sequence[Token]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class DenseOptions:
-    """Options of the native mode.
+    """Options of dense detection.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class DenseOptions:
 
 
 def refuse_without_dense(options: DenseOptions) -> None:
-    """Refuse options of the native mode where it is not asked for.
+    """Refuse options of dense detection where it is not asked for.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def refuse_without_dense(options: DenseOptions) -> None:
     """
     for name in options.given():
         raise SettingsError(
-            f"--{name.replace('_', '-')} belongs to the native mode, whose results differ from OpenCV's: add --dense"
+            f"--{name.replace('_', '-')} belongs to dense detection, whose results differ from OpenCV's: add --dense"
         )
 
 
@@ -129,7 +129,7 @@ def refuse_still_pictures(inputs: Sequence[Input]) -> None:
 def dense_search(
     cascade: Cascade, options: DenseOptions, settings: Mapping[str, Any]
 ) -> Callable[[Input], Detect]:
-    """Return `detect_in` of `Search` for the native mode.
+    """Return `detect_in` of `Search` for dense detection.
 
     Parameters
     ----------
@@ -155,12 +155,12 @@ def dense_search(
     from vjcascade.detection import DenseDetector, DetectionMemory
     from vjcascade.imaging import read_gray
 
-    native = options.given()
-    places = {"region": native.pop("region", None)}
-    mask = native.pop("mask", None)
+    given = options.given()
+    places = {"region": given.pop("region", None)}
+    mask = given.pop("mask", None)
     places["mask"] = None if mask is None else read_gray(mask) >= 128
-    n_frames = native.pop("memory", None)
-    detector = DenseDetector(cascade, **settings, **native)
+    n_frames = given.pop("memory", None)
+    detector = DenseDetector(cascade, **settings, **given)
     if n_frames is None:
         return lambda _: partial(detector.detect, **places)
     DetectionMemory(n_frames, detector)  # refuses now what it would refuse later

@@ -40,7 +40,7 @@ def detect(  # noqa: PLR0913  each is a user's choice
     draw: Path | None = None,
     show: FlagOption = False,
     dense: FlagOption = False,
-    native: Annotated[DenseOptions | None, Parameter(name="*")] = None,
+    dense_options: Annotated[DenseOptions | None, Parameter(name="*")] = None,
 ) -> int:
     """Find the object.
 
@@ -73,7 +73,7 @@ def detect(  # noqa: PLR0913  each is a user's choice
         Show pictures and detections in a window; q or Esc ends.
     dense : bool
         Look at every window, without OpenCV's short cuts: finds more, takes longer, and needs more neighbors.
-    native : DenseOptions
+    dense_options : DenseOptions
         What is possible with --dense.
 
     Returns
@@ -94,9 +94,9 @@ def detect(  # noqa: PLR0913  each is a user's choice
     if (camera is None) == (not places):
         after = f" after the model, {model}" if model and not places else ""
         raise SettingsError(f"give pictures, folders or videos to search{after}, or --camera and its number")
-    native = native or DenseOptions()
+    dense_options = dense_options or DenseOptions()
     if not dense:
-        refuse_without_dense(native)
+        refuse_without_dense(dense_options)
     _check_output(output)
     model = model or _faces()
     shared = {
@@ -106,9 +106,9 @@ def detect(  # noqa: PLR0913  each is a user's choice
         "max_size": max_size,
         "n_threads": threads,
     }
-    detect_in = _detect_in(model, shared, native if dense else None)
+    detect_in = _detect_in(model, shared, dense_options if dense else None)
     inputs = find_inputs(places, every) if camera is None else [Input(None, camera)]
-    if native.memory is not None:
+    if dense_options.memory is not None:
         refuse_still_pictures(inputs)
     drawings = plan_drawings(inputs, draw) if draw is not None else {}
     targets = [*drawings.values(), *([output] if output is not None else [])]
@@ -117,7 +117,7 @@ def detect(  # noqa: PLR0913  each is a user's choice
         make_output_folder(draw)
     with ExitStack() as stack:
         window = stack.enter_context(LiveWindow("vjcascade")) if show else None
-        report = stack.enter_context(Report(format, output, is_native=dense))
+        report = stack.enter_context(Report(format, output, is_dense=dense))
         stack.enter_context(compile_notice(SECONDS_FOR_DETECTION))
         return Search(detect_in, report, drawings, window).run(inputs, is_quiet=output is not None)
 
@@ -131,8 +131,10 @@ def _faces() -> Path:
     return model
 
 
-def _detect_in(model: Path, shared: dict[str, Any], native: DenseOptions | None) -> Callable[[Input], Detect]:
-    """Return what finds the object in an input: in OpenCV's way, or in the native mode."""
+def _detect_in(
+    model: Path, shared: dict[str, Any], dense_options: DenseOptions | None
+) -> Callable[[Input], Detect]:
+    """Return what finds the object in an input: in OpenCV's way, or by dense detection."""
     from vjcascade.cascade import Cascade
     from vjcascade.cli.startup import start_compiler
 
@@ -140,8 +142,8 @@ def _detect_in(model: Path, shared: dict[str, Any], native: DenseOptions | None)
     from vjcascade.detection import Detector
 
     cascade = Cascade.load(model)
-    if native is not None:
-        return dense_search(cascade, native, shared)
+    if dense_options is not None:
+        return dense_search(cascade, dense_options, shared)
     detector = Detector(cascade, **shared)
     return lambda _: detector.detect
 

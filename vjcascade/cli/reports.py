@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 COLUMNS = ("x", "y", "w", "h", "score", "neighbors")
 """What is told of a detection."""
 
-NATIVE_COLUMNS = (*COLUMNS, "stages", "angle")
-"""The same in the native mode."""
+DENSE_COLUMNS = (*COLUMNS, "stages", "angle")
+"""The same for dense detection."""
 
 Row = dict[str, float]
 """A detection by column."""
@@ -51,14 +51,14 @@ class Report:
         How to write them.
     path : Path or None
         The file; None for standard output.
-    is_native : bool
+    is_dense : bool
         Whether the stages passed and the angles belong to the results.
     """
 
-    def __init__(self, kind: Format, path: Path | None, *, is_native: bool = False) -> None:
+    def __init__(self, kind: Format, path: Path | None, *, is_dense: bool = False) -> None:
         self._path = path
         self._render = {Format.TEXT: text_line, Format.JSONL: json_line, Format.CSV: csv_rows}[kind]
-        self._columns = NATIVE_COLUMNS if is_native else COLUMNS
+        self._columns = DENSE_COLUMNS if is_dense else COLUMNS
         self._heading = ",".join(("file", "frame", *self._columns)) + "\n" if kind is Format.CSV else ""
 
     def __enter__(self) -> Self:

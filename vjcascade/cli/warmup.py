@@ -57,7 +57,7 @@ def warmup(*, detection_only: FlagOption = False) -> None:
 
 
 def detect_a_little() -> None:
-    """Search a small picture with every kind of cascade, in OpenCV's way and in the native mode."""
+    """Search a small picture with every kind of cascade, in OpenCV's way and by dense detection."""
     import numpy as np
 
     from vjcascade.detection import DenseDetector, Detector

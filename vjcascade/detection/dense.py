@@ -1,10 +1,13 @@
-"""The native mode: every window of a dense grid, honest bounds, turned objects, regions and masks."""
+"""Dense detection: every window is looked at, and every box keeps the bounds that were asked for.
+
+A picture is turned upright for each angle, and scanned by one pyramid for all cascades; boxes are mapped back, and
+those outside of the picture or the mask are dropped. What is left is grouped, all angles together.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -23,12 +26,11 @@ from vjcascade.detection.checks import (
     checked_size,
     only,
 )
-from vjcascade.detection.grouping import group_in_bounds
+from vjcascade.detection.grouping import Grouping, group_in_bounds, suppress_overlaps
 from vjcascade.detection.pyramid import Plan, raw_detections, scan_pyramid
 from vjcascade.detection.rotation import Rotation
 from vjcascade.detection.scales import Level, check_scale_factor, dense_levels
 from vjcascade.detection.scanner import Scanner
-from vjcascade.detection.suppression import suppress_overlaps
 from vjcascade.errors import SettingsError
 from vjcascade.imaging import resize_crop, resize_exact, to_gray
 from vjcascade.messages import suggest
@@ -36,25 +38,9 @@ from vjcascade.parallel import checked_threads
 from vjcascade.types import Detections, Size
 
 
-class Grouping(StrEnum):
-    """What becomes of windows that lie close together."""
-
-    AVERAGE = "average"
-    """Their mean box."""
-
-    WEIGHTED = "weighted"
-    """Their mean box, each window weighted by its score."""
-
-    NMS = "nms"
-    """The best one's box; it takes away those that overlap it (non-maximum suppression)."""
-
-    NONE = "none"
-    """Raw windows, each for itself."""
-
-
 @dataclass(frozen=True, eq=False)
 class DenseDetector:
-    """A cascade with its settings for the native mode; safe to share between threads.
+    """One or more cascades with their settings for dense detection; safe to share between threads.
 
     Looks at every window: where OpenCV's rules skip windows to the right of one that the first stage rejects,
     lose last rows, and at scales below 2 look at every fourth window only, nothing is left out here. So it takes
@@ -65,7 +51,8 @@ class DenseDetector:
     Attributes
     ----------
     cascades : Cascade or sequence of Cascade
-        What to look for. Several cascades share level images and integral images; see `detect_each`.
+        What to look for; a tuple once the detector is made. Several cascades share level images and integral images;
+        see `detect_each`.
     scale_factor : float
         Ratio of neighbouring scales, > 1.
     stride : int
@@ -299,7 +286,7 @@ def detect_dense(
     mask: NDArray[Any] | None = None,
     **settings: Any,
 ) -> Detections:
-    """Find the object in one picture in the native mode; for many pictures, keep a `DenseDetector`.
+    """Find the object in one picture by dense detection; for many pictures or cascades, keep a `DenseDetector`.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""Find objects in whole pictures: scales, scan, boxes, groups."""
+"""Detection as OpenCV does it: the same levels, windows, boxes and groups."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,29 +20,33 @@ from vjcascade.parallel import checked_threads
 from vjcascade.types import Detections, Size
 
 
+@dataclass(frozen=True, eq=False)
 class Detector:
-    """A cascade with its settings, ready for any number of pictures; safe to share between threads.
+    """One or more cascades with their settings, ready for any number of pictures; safe to share between threads.
 
     Accepts exactly the windows that `cv2.CascadeClassifier.detectMultiScale` of OpenCV 4.14 accepts.
 
-    Parameters
+    Attributes
     ----------
-    cascade : Cascade or sequence of Cascade
-        What to look for. Several cascades share level images and integral images; see `detect_each`.
-    scale_factor : float, optional
+    cascades : Cascade or sequence of Cascade
+        What to look for; a tuple once the detector is made. Several cascades share level images and integral images;
+        see `detect_each`.
+    scale_factor : float
         Ratio of neighbouring scales, > 1.
-    min_neighbors : int, optional
+    min_neighbors : int
         A detection needs more raw windows than this (as in OpenCV, 3 asks for four); 0 returns raw windows.
-    min_size, max_size : Size or tuple of int, optional
+    min_size, max_size : Size or tuple of int or None
         Bounds on the width and height of the object in pixels. As in OpenCV, where no scale lies between
         them, the one nearest to `min_size` is scanned all the same.
-    n_threads : int, optional
+    n_threads : int or None
         All processors if not given. Results do not depend on it.
+    scanners : tuple of Scanner
+        Made from the cascades; not for the constructor.
 
     Raises
     ------
     SettingsError
-        If a setting is out of range.
+        If a setting is out of range, or `min_size` larger than `max_size`.
 
     Examples
     --------
@@ -52,24 +56,31 @@ class Detector:
     [[0, 0, 24, 24]]
     """
 
-    def __init__(
-        self,
-        cascade: Cascade | Sequence[Cascade],
-        *,
-        scale_factor: float = 1.1,
-        min_neighbors: int = 3,
-        min_size: Size | tuple[int, int] | None = None,
-        max_size: Size | tuple[int, int] | None = None,
-        n_threads: int | None = None,
-    ) -> None:
-        check_scale_factor(scale_factor)
-        self.scanners = tuple(Scanner(one) for one in checked_cascades(cascade))
-        self.scale_factor = float(scale_factor)
-        self.min_neighbors = checked_neighbors(min_neighbors)
-        self.min_size = checked_size("min_size", min_size)
-        self.max_size = checked_size("max_size", max_size)
-        check_bounds(self.min_size, self.max_size)  # OpenCV would find nothing, or what is outside of both
-        self.n_threads = checked_threads(n_threads)
+    cascades: Cascade | Sequence[Cascade]
+    _: KW_ONLY
+    scale_factor: float = 1.1
+    min_neighbors: int = 3
+    min_size: tuple[int, int] | None = None
+    max_size: tuple[int, int] | None = None
+    n_threads: int | None = None
+    scanners: tuple[Scanner, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_scale_factor(self.scale_factor)
+        cascades = checked_cascades(self.cascades)
+        checked: dict[str, Any] = {
+            "cascades": cascades,
+            "scale_factor": float(self.scale_factor),
+            "min_neighbors": checked_neighbors(self.min_neighbors),
+            "min_size": checked_size("min_size", self.min_size),
+            "max_size": checked_size("max_size", self.max_size),
+            "n_threads": checked_threads(self.n_threads),
+            "scanners": tuple(Scanner(cascade) for cascade in cascades),
+        }
+        # OpenCV would find nothing, or what is outside of both.
+        check_bounds(checked["min_size"], checked["max_size"])
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     def detect(self, image: NDArray[Any]) -> Detections:
         """Find the object in a picture.
@@ -116,13 +127,14 @@ class Detector:
         gray = to_gray(image)
         size = Size(gray.shape[1], gray.shape[0])
         plans = [Plan(scanner, self._levels(scanner, size), skip=True) for scanner in self.scanners]
-        each = scan_pyramid(gray, plans, n_threads=self.n_threads)
+        each = scan_pyramid(gray, plans, n_threads=checked_threads(self.n_threads))
         raw = (raw_detections(plan, raw) for plan, raw in zip(plans, each, strict=True))
         return [clipped(group_windows(windows, self.min_neighbors), size) for windows in raw]
 
     def _levels(self, scanner: Scanner, size: Size) -> list[Level]:
         window = scanner.cascade.window
-        return scan_levels(size, window, self.scale_factor, self.min_size, self.max_size)
+        bounds = (Size(*bound) if bound else None for bound in (self.min_size, self.max_size))
+        return scan_levels(size, window, self.scale_factor, *bounds)
 
 
 def raw_windows(
@@ -163,7 +175,7 @@ def detect(
     max_size: Size | tuple[int, int] | None = None,
     n_threads: int | None = None,
 ) -> Detections:
-    """Find the object in one picture; for many pictures, keep a `Detector`.
+    """Find the object in one picture; for many pictures or cascades, keep a `Detector`.
 
     Parameters
     ----------

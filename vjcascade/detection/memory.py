@@ -9,7 +9,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from vjcascade.detection.checks import checked_count, only
-from vjcascade.detection.dense import DenseDetector, Grouping
+from vjcascade.detection.dense import DenseDetector
+from vjcascade.detection.grouping import Grouping
 from vjcascade.errors import SettingsError
 from vjcascade.types import Detections
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.detection.suppression import overlaps
+from vjcascade.detection.grouping import overlaps
 from vjcascade.imaging import resize_crop
 from vjcascade.types import Size
 
