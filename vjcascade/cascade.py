@@ -38,6 +38,9 @@ LBP_NODE_DTYPE = np.dtype(
 )
 """One inner node of a weak classifier over LBP features, whose values are codes from 0 to 255."""
 
+DTYPES = {FeatureType.HAAR: (FEATURE_DTYPE, NODE_DTYPE), FeatureType.LBP: (LBP_DTYPE, LBP_NODE_DTYPE)}
+"""Of the features of each type, and of the nodes that test them."""
+
 THRESHOLD_EPSILON = np.float32(1e-5)
 """What OpenCV's detector subtracts from every stage threshold, in float32."""
 
@@ -188,9 +191,8 @@ class Cascade:
         >>> Cascade.empty((24, 24), FeatureType.LBP)
         <Cascade: window 24x24, 0 stages, 0 weak classifiers, 0 LBP features>
         """
-        if feature_type is FeatureType.LBP:
-            return cls(Size(*window), np.empty(0, LBP_DTYPE), np.empty(0, LBP_NODE_DTYPE))
-        return cls(Size(*window))
+        feature_dtype, node_dtype = DTYPES[feature_type]
+        return cls(Size(*window), np.empty(0, feature_dtype), np.empty(0, node_dtype))
 
     @property
     def feature_type(self) -> FeatureType:
@@ -296,10 +298,10 @@ def _shared_features(
 
 def _check_arrays(cascade: Cascade) -> None:
     """Refuse arrays of another kind than documented, and numbers that are not finite."""
-    is_lbp = cascade.feature_type is FeatureType.LBP
+    feature_dtype, node_dtype = DTYPES[cascade.feature_type]
     for name, dtype in (
-        ("features", LBP_DTYPE if is_lbp else FEATURE_DTYPE),
-        ("nodes", LBP_NODE_DTYPE if is_lbp else NODE_DTYPE),
+        ("features", feature_dtype),
+        ("nodes", node_dtype),
         ("tree_starts", np.dtype(np.int32)),
         ("leaves", np.dtype(np.float32)),
         ("stage_starts", np.dtype(np.int32)),
@@ -309,7 +311,7 @@ def _check_arrays(cascade: Cascade) -> None:
         if array.ndim != 1 or array.dtype != dtype:
             raise ModelError(f"{name} must be a 1-D array of {dtype}, not {array.ndim}-D of {array.dtype}")
     numbers = [("leaf value", cascade.leaves), ("stage threshold", cascade.stage_thresholds)]
-    if not is_lbp:
+    if cascade.feature_type is FeatureType.HAAR:
         numbers.append(("rectangle weight", cascade.features["weights"].ravel()))
         numbers.append(("node threshold", cascade.nodes["threshold"]))
     for name, values in numbers:

@@ -9,8 +9,9 @@ import pytest
 
 from vjcascade.buffers import ReusableBuffer
 from vjcascade.features import HaarMode, enumerate_haar, enumerate_lbp
-from vjcascade.features.binning import EDGE_MARGIN, HaarBins, bin_store
+from vjcascade.features.binning import EDGE_MARGIN, HaarBins
 from vjcascade.features.bins import Bins
+from vjcascade.features.families import family_of
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.kernels.haar import LEAST_SPAN, SAMPLES_AT_ONCE
 from vjcascade.types import Size
@@ -97,7 +98,7 @@ def test_positives_that_are_all_alike_are_told_from_what_lies_on_either_side(rng
 
 def a_store(kind, window, positives, n_threads=1, space=None):
     pool = enumerate_haar(window)[::5] if kind == "haar" else enumerate_lbp(window)
-    return bin_store(pool, positives, n_threads, space)
+    return family_of(pool).bin_store(pool, positives, n_threads, space)
 
 
 @pytest.mark.parametrize("kind", ["haar", "lbp"])

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.errors import SettingsError
+from vjcascade.features.families import family_of
 from vjcascade.features.integrals import WindowIntegrals
-from vjcascade.learning.samples import samples_of, values_of
+from vjcascade.learning.samples import samples_of
 from vjcascade.learning.search import Search, StumpSearch
 from vjcascade.learning.table_search import search_of_table
 
@@ -169,8 +170,8 @@ class WindowProblem(Problem):
         return StumpSearch(samples, n_threads)
 
     def _values_of(self, indices: Indices) -> Callable[[int], NDArray[np.generic]]:
-        integrals = self.integrals.take(indices)
-        return lambda feature: values_of(self.pool[[feature]], integrals)[0]
+        family, integrals = family_of(self.pool), self.integrals.take(indices)
+        return lambda feature: family.values(self.pool[[feature]], integrals)[0]
 
 
 @dataclass(frozen=True, eq=False)

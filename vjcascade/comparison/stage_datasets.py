@@ -18,9 +18,10 @@ from vjcascade.cascade import Cascade
 from vjcascade.comparison.problems import MIN_OF_CLASS, Indices, WindowProblem
 from vjcascade.detection.scanner import evaluate_windows
 from vjcascade.errors import SettingsError
-from vjcascade.features import HaarMode, enumerate_haar, enumerate_lbp
+from vjcascade.features import HaarMode
+from vjcascade.features.families import FAMILIES, family_of
 from vjcascade.features.integrals import WindowIntegrals
-from vjcascade.learning.samples import has_tilted, labels_of
+from vjcascade.learning.samples import labels_of
 from vjcascade.messages import pluralize
 from vjcascade.training.checkpoint import Checkpoint
 from vjcascade.training.data.backgrounds import BackgroundImages
@@ -91,8 +92,7 @@ class StagePlan:
 
     def pool(self, window: Size) -> NDArray[np.void]:
         """Return the features, shape (n_features,)."""
-        is_lbp = self.features is FeatureType.LBP
-        whole = enumerate_lbp(window) if is_lbp else enumerate_haar(window, self.mode)
+        whole = FAMILIES[self.features].enumerate(window, self.mode)
         if self.n_features is None or self.n_features >= len(whole):
             return whole
         return whole[np.sort(np.random.default_rng(self.seed).permutation(len(whole))[: self.n_features])]
@@ -274,7 +274,7 @@ def _problem(
     return WindowProblem(
         name=f"stage {number}",
         pool=pool,
-        integrals=WindowIntegrals.of(windows, tilted=has_tilted(pool)),
+        integrals=WindowIntegrals.of(windows, tilted=family_of(pool).has_tilted(pool)),
         groups=np.concatenate([positives.groups[kept], first + negative_groups]).astype(np.intp),
         labels=labels_of(len(kept), len(windows)),
     )

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
-from vjcascade.features.haar import corner_offsets, norm_rect_offsets
-from vjcascade.features.lbp_pool import cell_offsets
+from vjcascade.features.families import family_of
+from vjcascade.features.haar import norm_rect_offsets
 from vjcascade.kernels.scan import Model
 from vjcascade.types import FeatureType, Size
 
@@ -66,19 +66,15 @@ class CompiledModel:
 
     def __init__(self, cascade: Cascade) -> None:
         self.window = cascade.window
-        self.has_contrast = cascade.feature_type is FeatureType.HAAR
-        stride = cascade.window.width + 1  # corners are numbered as in an integral image of one window
-        features = cascade.features[cascade.nodes["feature"]]
-        if self.has_contrast:
-            self.tilted = bool(features["tilted"].any())
-            corners = corner_offsets(features, stride, stride * (cascade.window.height + 1))
-            self._corners = corners.reshape(len(features), 12)
-            self._norm_corners = norm_rect_offsets(cascade.window, stride)
-            self._subsets: NDArray[np.int32] | NDArray[np.int8] = np.empty((0, 8), np.int8)
-        else:
-            self.tilted = False
-            self._corners = cell_offsets(features, stride)
-            self._norm_corners = np.empty(0, np.uint32)
+        family, features = family_of(cascade.features), cascade.features[cascade.nodes["feature"]]
+        self.has_contrast = family.is_normalised
+        self.tilted = family.has_tilted(features)
+        self._corners = family.corners(features, cascade.window)
+        self._norm_corners = np.empty(0, np.uint32)
+        if family.is_normalised:
+            self._norm_corners = norm_rect_offsets(cascade.window, cascade.window.width + 1)
+        self._subsets: NDArray[np.int32] | NDArray[np.int8] = np.empty((0, 8), np.int8)
+        if family.is_categorical:
             self._subsets = np.ascontiguousarray(cascade.nodes["subset"]).view(np.int32)
         self._numbers = _node_numbers(cascade)
         self._links = _node_links(cascade)

@@ -15,7 +15,6 @@ from vjcascade.features.lbp import lbp_codes
 from vjcascade.kernels.haar import bin_edges, bin_tiles
 from vjcascade.kernels.tiles import TILE
 from vjcascade.parallel import blocks, ordered_map, run_all
-from vjcascade.types import LBP_DTYPE
 
 N_EDGE_SAMPLES = 256
 """Positives, evenly spaced, that stand for all when bins are laid out."""
@@ -193,32 +192,6 @@ class LbpBins(BinStore):
             release_pages(bins.tiles[tile])
 
         run_all(fill, range(len(bins.tiles)), self._n_threads)
-
-
-def bin_store(
-    pool: NDArray[np.void], positives: WindowIntegrals, n_threads: int, space: ReusableBuffer | None = None
-) -> BinStore:
-    """Return a store for features of either kind.
-
-    Parameters
-    ----------
-    pool : ndarray of shape (n_features,), dtype `FEATURE_DTYPE` or `LBP_DTYPE`
-        Features.
-    positives : WindowIntegrals
-        Of positives: all, or some that stand for all.
-    n_threads : int
-        Threads; results do not depend on it.
-    space : ReusableBuffer, optional
-        Where the bins are kept, if not in memory of their own.
-
-    Returns
-    -------
-    HaarBins or LbpBins
-        As the dtype of the pool says.
-    """
-    if pool.dtype == LBP_DTYPE:
-        return LbpBins(pool, n_threads, space)
-    return HaarBins(pool, positives, n_threads, space)
 
 
 def spread_places(n: int) -> NDArray[np.intp]:

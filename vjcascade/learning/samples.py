@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.buffers import ReusableBuffer
-from vjcascade.features.binning import BinStore, bin_store, spread_places
+from vjcascade.features.binning import BinStore, spread_places
 from vjcascade.features.bins import Bins
+from vjcascade.features.families import family_of
 from vjcascade.features.integrals import WindowIntegrals
-from vjcascade.features.lbp import lbp_codes
 from vjcascade.kernels.haar import N_BINS
 from vjcascade.learning.weak_splits import SUBSETS, THRESHOLDS, Splits
 from vjcascade.parallel import run_all
-from vjcascade.types import FEATURE_DTYPE, LBP_DTYPE
 
 
 class Samples(Protocol):
@@ -58,11 +57,12 @@ class WindowSamples:
         self.n_positives = n_positives
         self.labels = labels_of(n_positives, len(integrals))
         self.bins = store.bins_of(integrals)
-        self.splits: Splits = SUBSETS if self.pool.dtype == LBP_DTYPE else THRESHOLDS
+        self._family = family_of(self.pool)
+        self.splits: Splits = SUBSETS if self._family.is_categorical else THRESHOLDS
 
     def values(self, features: NDArray[np.intp]) -> NDArray[np.generic]:
         """Return the values of some features, exactly as the detector computes them, shape (n, n_windows)."""
-        return values_of(self.pool[features], self.integrals)
+        return self._family.values(self.pool[features], self.integrals)
 
 
 def samples_of(
@@ -72,7 +72,7 @@ def samples_of(
     n_threads: int,
     space: ReusableBuffer | None = None,
 ) -> WindowSamples:
-    """Return windows seen through a pool of features of either kind, on their own.
+    """Return windows seen through a pool of features, on their own.
 
     Parameters
     ----------
@@ -92,18 +92,8 @@ def samples_of(
     WindowSamples
         Its bins are laid out by its own positives.
     """
-    store = bin_store(pool, integrals.take(spread_places(n_positives)), n_threads, space)
+    store = family_of(pool).bin_store(pool, integrals.take(spread_places(n_positives)), n_threads, space)
     return WindowSamples(store, integrals, n_positives)
-
-
-def values_of(features: NDArray[np.void], integrals: WindowIntegrals) -> NDArray[np.generic]:
-    """Return the values of features in windows, exactly as the detector computes them, shape (n, n_windows)."""
-    return lbp_codes(features, integrals) if features.dtype == LBP_DTYPE else integrals.values(features)
-
-
-def has_tilted(features: NDArray[np.void]) -> bool:
-    """Tell whether any feature needs the tilted integral image."""
-    return features.dtype == FEATURE_DTYPE and bool(features["tilted"].any())
 
 
 def labels_of(n_positives: int, n_samples: int) -> NDArray[np.int8]:

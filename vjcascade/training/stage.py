@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from vjcascade.boosters import Costs, make_booster
 from vjcascade.boosters.thresholds import hit_rate_threshold, n_allowed_misses
 from vjcascade.cascade import THRESHOLD_EPSILON, Stage
+from vjcascade.features.families import family_of
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.learning.boosting import WeakClassifier, boost
-from vjcascade.learning.samples import WindowSamples, has_tilted, samples_of, values_of
+from vjcascade.learning.samples import WindowSamples, samples_of
 from vjcascade.learning.search import StumpSearch
 from vjcascade.training.events import Rates, RoundDone, Work
 from vjcascade.training.settings import TrainingSettings
@@ -89,7 +90,9 @@ class _Scores:
         return self._scores[self._n_positives :]
 
     def add(self, pool: NDArray[np.void], weak: WeakClassifier) -> None:
-        self._scores += weak.votes(lambda feature: values_of(pool[[feature]], self._integrals)[0])
+        self._scores += weak.votes(
+            lambda feature: family_of(pool).values(pool[[feature]], self._integrals)[0]
+        )
 
 
 class _Panel:
@@ -97,7 +100,7 @@ class _Panel:
 
     def __init__(self, samples: WindowSamples, windows: StageWindows, settings: TrainingSettings) -> None:
         self._pool = samples.pool
-        tilted = has_tilted(samples.pool)
+        tilted = family_of(samples.pool).has_tilted(samples.pool)
         held_out = windows.held_out_positives, windows.held_out_negatives
         self._training = _Scores(samples.integrals, samples.n_positives)
         self._held_out = _Scores.of(*held_out, tilted=tilted)
@@ -165,7 +168,7 @@ def train_stage(
     both = np.concatenate([windows.positives, windows.negatives])
     work.progress(0, settings.max_weak, f"{len(pool):,} features of {len(both):,} windows")
     with work.clock.part("features"):
-        integrals = WindowIntegrals.of(both, tilted=has_tilted(pool))
+        integrals = WindowIntegrals.of(both, tilted=family_of(pool).has_tilted(pool))
         n_positives = len(windows.positives)
         samples = (
             WindowSamples(work.store, integrals, n_positives)

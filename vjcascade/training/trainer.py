@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from vjcascade.cascade import Cascade
 from vjcascade.detection.scanner import evaluate_windows
 from vjcascade.errors import TrainingError
-from vjcascade.features import HaarMode, count_haar, count_lbp, enumerate_haar, enumerate_lbp
-from vjcascade.features.binning import bin_store, spread_places
+from vjcascade.features.binning import spread_places
+from vjcascade.features.families import FAMILIES
 from vjcascade.features.integrals import WindowIntegrals
-from vjcascade.learning.samples import has_tilted
 from vjcascade.messages import pluralize
 from vjcascade.parallel import checked_memory, checked_threads
 from vjcascade.training.checkpoint import Checkpoint
@@ -40,7 +39,6 @@ from vjcascade.training.mining.retained_negatives import RetainedNegatives
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.stage import StageResult, StageWindows, train_stage
 from vjcascade.training.usage import Stopwatch, resident_memory
-from vjcascade.types import FeatureType
 
 
 def train_stages(  # noqa: PLR0913  data, settings, and where and how it runs
@@ -136,11 +134,11 @@ class _Run:
         self.n_threads = n_threads
         self._listener = listener
         self._search = NegativesSearch(data.photos, data.held_out_photos, settings, n_threads, listener)
-        window, is_lbp = checkpoint.cascade.window, settings.features is FeatureType.LBP
-        self._pool = enumerate_lbp(window) if is_lbp else enumerate_haar(window, settings.mode)
+        family = FAMILIES[settings.features]
+        self._pool = family.enumerate(checkpoint.cascade.window, settings.mode)
         few = data.positives[spread_places(len(data.positives))]
-        integrals = WindowIntegrals.of(few, tilted=has_tilted(self._pool))
-        self._store = bin_store(self._pool, integrals, n_threads, room.bins)
+        integrals = WindowIntegrals.of(few, tilted=family.has_tilted(self._pool))
+        self._store = family.bin_store(self._pool, integrals, n_threads, room.bins)
         self._histograms = room.histograms
 
     def next_stage(self, cascade: Cascade) -> Cascade | str:
@@ -273,14 +271,14 @@ def _room(
     checkpoint: Checkpoint, data: TrainingData, settings: TrainingSettings, memory_limit: int, n_threads: int
 ) -> MemoryPlan:
     """Return where a stage keeps its features, so that it fits into what is left of the memory."""
-    window, is_lbp = checkpoint.cascade.window, settings.features is FeatureType.LBP
+    window, family = checkpoint.cascade.window, FAMILIES[settings.features]
     n_negatives = settings.negatives_for(len(data.positives))
     n_windows = len(data.positives) + len(data.held_out_positives) + n_negatives + n_negatives // 2
     needs = MemoryEstimate.of(
         window,
-        count_lbp(window) if is_lbp else count_haar(window, settings.mode),
+        family.count(window, settings.mode),
         n_windows,
-        tilted=settings.mode is HaarMode.ALL and not is_lbp,
+        tilted=family.needs_tilted(settings.mode),
         n_threads=n_threads,
     )
     return needs.room(memory_limit - (resident_memory() or 0), checkpoint.path.parent)
