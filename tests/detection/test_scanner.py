@@ -27,8 +27,8 @@ KINDS = {
 SMALL = Size(7, 6)
 
 
-def as_tuples(hits):
-    rows = zip(*hits.positions.T.tolist(), hits.sums.tolist(), hits.stages.tolist(), strict=True)
+def as_tuples(found):
+    rows = zip(*found.positions.T.tolist(), found.sums.tolist(), found.stages.tolist(), strict=True)
     return list(rows)
 
 
@@ -47,12 +47,12 @@ def test_scans_equal_plain_loops(kind, seed, width, height, step):
     integrals = scanner.integrals(level, step)
     rows = np.flatnonzero(rng.random(max(height - SMALL.height + 1, 0)) < 0.7)
     for min_stages in (None, 1):
-        hits = scanner.scan_rows(integrals, rows, min_stages=min_stages)
-        assert (as_tuples(hits), hits.n_windows) == naive.scan_rows(cascade, level, rows, step, min_stages)
+        found = scanner.scan_rows(integrals, rows, min_stages=min_stages)
+        assert (as_tuples(found), found.n_windows) == naive.scan_rows(cascade, level, rows, step, min_stages)
     n_stripes = int(rng.integers(1, 4))
     visited = opencv_rows(height - SMALL.height + 1, step, n_stripes)
-    hits = scanner.scan_rows(integrals, visited, skip=True)
-    assert (as_tuples(hits), hits.n_windows) == naive.scan_opencv(cascade, level, step, n_stripes)
+    found = scanner.scan_rows(integrals, visited, skip=True)
+    assert (as_tuples(found), found.n_windows) == naive.scan_opencv(cascade, level, step, n_stripes)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -74,32 +74,32 @@ def test_crops_and_scan_agree(rng):
     windows = np.lib.stride_tricks.sliding_window_view(level, (10, 12))
     n_passed, sums = evaluate_windows(cascade, windows.reshape(-1, 10, 12))
     scanner = Scanner(cascade)
-    hits = scanner.scan_rows(scanner.integrals(level))
-    assert hits.n_windows == windows.shape[0] * windows.shape[1]
+    found = scanner.scan_rows(scanner.integrals(level))
+    assert found.n_windows == windows.shape[0] * windows.shape[1]
     where = np.flatnonzero(n_passed == cascade.n_stages)
-    assert 0 < len(where) < hits.n_windows
+    assert 0 < len(where) < found.n_windows
     y, x = np.divmod(where, windows.shape[1])
-    np.testing.assert_array_equal(hits.positions, np.stack([x, y], axis=1))
-    np.testing.assert_array_equal(hits.sums, sums[where])
+    np.testing.assert_array_equal(found.positions, np.stack([x, y], axis=1))
+    np.testing.assert_array_equal(found.sums, sums[where])
 
 
-def test_more_hits_than_the_first_buffer_holds(rng):
+def test_more_windows_than_the_first_buffer_holds(rng):
     scanner = Scanner(builders.accept_all(Size(8, 8)))
-    hits = scanner.scan_rows(scanner.integrals(rng.integers(0, 256, (70, 90), np.uint8)))
-    assert hits.n_windows == len(hits) == 63 * 83
-    assert hits.positions[-1].tolist() == [82, 62]
-    assert set(hits.sums) == {1.0, 2.0}
+    found = scanner.scan_rows(scanner.integrals(rng.integers(0, 256, (70, 90), np.uint8)))
+    assert found.n_windows == len(found) == 63 * 83
+    assert found.positions[-1].tolist() == [82, 62]
+    assert set(found.sums) == {1.0, 2.0}
 
 
 def test_no_stages_accept_what_has_contrast(rng):
     scanner = Scanner(Cascade(Size(8, 8)))
     level = rng.integers(0, 256, (8, 40), np.uint8)
     level[:, :8] = 128
-    hits = scanner.scan_rows(scanner.integrals(level))
-    assert hits.n_windows == 33
-    assert hits.positions[0, 0] > 0
-    assert len(hits) > 24
-    assert (hits.sums == 0).all()
+    found = scanner.scan_rows(scanner.integrals(level))
+    assert found.n_windows == 33
+    assert found.positions[0, 0] > 0
+    assert len(found) > 24
+    assert (found.sums == 0).all()
     assert (evaluate_windows(scanner.cascade, level[None, :, 4:12])[0] >= -1).all()
 
 
@@ -108,9 +108,9 @@ def test_levels_smaller_than_the_window(shape):
     scanner = Scanner(Cascade(Size(8, 8)))
     integrals = scanner.integrals(np.zeros(shape, np.uint8))
     visited = opencv_rows(shape[0] - 8 + 1, 1, 1)
-    for hits in (scanner.scan_rows(integrals), scanner.scan_rows(integrals, visited, skip=True)):
-        assert hits.n_windows == len(hits) == 0
-        assert hits.positions.shape == (0, 2)
+    for found in (scanner.scan_rows(integrals), scanner.scan_rows(integrals, visited, skip=True)):
+        assert found.n_windows == len(found) == 0
+        assert found.positions.shape == (0, 2)
 
 
 def test_rows_outside_the_level_are_refused():
@@ -149,8 +149,8 @@ def test_upright_integrals_do_not_do_for_tilted_features(rng):
     for skip in (False, True):
         with pytest.raises(ValueError, match="needs the tilted integral image"):
             tilted.scan_rows(upright.integrals(level), skip=skip)
-    hits = upright.scan_rows(tilted.integrals(level))
-    assert as_tuples(hits) == as_tuples(upright.scan_rows(upright.integrals(level)))
+    found = upright.scan_rows(tilted.integrals(level))
+    assert as_tuples(found) == as_tuples(upright.scan_rows(upright.integrals(level)))
 
 
 def test_integrals_of_lbp_do_not_do_for_haar(rng):
@@ -160,8 +160,8 @@ def test_integrals_of_lbp_do_not_do_for_haar(rng):
     level = builders.smooth_noise(rng, 40, 60)
     with pytest.raises(ValueError, match="needs the squared integral image"):
         haar.scan_rows(lbp.integrals(level))
-    hits = lbp.scan_rows(haar.integrals(level))
-    assert as_tuples(hits) == as_tuples(lbp.scan_rows(lbp.integrals(level)))
+    found = lbp.scan_rows(haar.integrals(level))
+    assert as_tuples(found) == as_tuples(lbp.scan_rows(lbp.integrals(level)))
 
 
 @pytest.mark.parametrize("n_threads", [0, -1])
@@ -199,8 +199,8 @@ def test_one_scanner_serves_many_threads(rng):
         return scanner.scan_rows(scanner.integrals(level))
 
     with ThreadPoolExecutor(4) as pool:
-        for hits, level in zip(pool.map(scan, levels), levels, strict=True):
-            assert as_tuples(hits) == as_tuples(scan(level))
+        for found, level in zip(pool.map(scan, levels), levels, strict=True):
+            assert as_tuples(found) == as_tuples(scan(level))
 
 
 def test_copies_leave_the_layouts_of_pictures_behind(rng):

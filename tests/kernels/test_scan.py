@@ -126,9 +126,9 @@ def test_verdicts_are_right_where_float32_overflows(rng):
     for threshold, passes in ((1.0, False), (-1.0, True)):
         stage = Stage(feature, np.zeros(4, np.float32), leaves, np.float32(threshold))
         scanner = Scanner(Cascade(Size(12, 10)).with_stage(stage))
-        hits = scanner.scan_rows(scanner.integrals(level))
-        assert (len(hits) > 100) == passes
-        assert set(hits.sums) <= {0.0}
+        found = scanner.scan_rows(scanner.integrals(level))
+        assert (len(found) > 100) == passes
+        assert set(found.sums) <= {0.0}
 
 
 def test_scales_of_tiles_equal_those_of_single_windows(rng):

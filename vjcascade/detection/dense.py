@@ -42,11 +42,10 @@ from vjcascade.types import Detections, Size
 class DenseDetector:
     """One or more cascades with their settings for dense detection; safe to share between threads.
 
-    Looks at every window: where OpenCV's rules skip windows to the right of one that the first stage rejects,
-    lose last rows, and at scales below 2 look at every fourth window only, nothing is left out here. So it takes
-    about 1.7 times as long, and four times as many windows speak for small objects, and for small false alarms: where
-    these matter, choose a larger `min_neighbors`. Every box lies inside the picture, and between `min_size` and
-    `max_size`.
+    Every window is looked at. (OpenCV skips windows to the right of one that the first stage rejects, loses last rows,
+    and at scales below 2 looks at every fourth window only.) That takes about 1.7 times as long, and small objects get
+    up to four times as many windows, as do small false alarms: if these get too many, choose a larger `min_neighbors`.
+    Every box lies inside the picture, and between `min_size` and `max_size`.
 
     Attributes
     ----------

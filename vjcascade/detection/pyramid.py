@@ -1,4 +1,8 @@
-"""One pyramid for one or several cascades: every level image and its integral images are made once."""
+"""Scan the pyramid of a picture: copies of it, smaller and smaller, in which a window stands for larger objects.
+
+Several cascades share one pyramid: of each size and step of the scan, the level image and its integral images are made
+once, whichever cascades need them. Levels are scanned in parallel.
+"""
 
 from __future__ import annotations
 

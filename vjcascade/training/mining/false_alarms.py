@@ -1,4 +1,4 @@
-"""Tell false alarms that are worth learning from and those that are like others."""
+"""Count false alarms that are new: those that differ from all before in place or appearance."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from vjcascade.imaging import resize_crop
 from vjcascade.types import Size
 
 SIDE = 12
-"""Pixels to which false alarms are brought to be compared: shifts of a pixel or two of the window do not count."""
+"""Side of the patches that are compared, in pixels; shifts of a pixel or two of the window do not count."""
 
-LIKE = 0.9
-"""Correlation above which two look alike."""
+MIN_CORRELATION = 0.9
+"""Above it, two false alarms look the same."""
 
-SAME_PLACE = 0.5
-"""Overlap above which two are at one place, as intersection over union."""
+MIN_OVERLAP = 0.5
+"""Intersection over union above which two are at one place."""
 
 
 class DistinctFalseAlarms:
-    """False alarms that differ in place or look: a still camera sees the same ones in every frame.
+    """False alarms that differ in place or appearance: a still camera sees the same ones in every frame.
 
-    Brightness and contrast do not count, as they do not for a detector. At another place, in what may be quite another
-    picture, even a false alarm of the same look comes with others around it, so that it counts.
+    Brightness and contrast do not count, as they do not for a detector. A false alarm that looks the same at another
+    place, perhaps in quite another picture, counts: others come with it.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class DistinctFalseAlarms:
     """
 
     def __init__(self) -> None:
-        self._looks = np.empty((0, SIDE * SIDE), np.float32)
+        self._patches = np.empty((0, SIDE * SIDE), np.float32)
         self._boxes = np.empty((0, 4), np.int32)
 
     def add(self, gray: NDArray[np.uint8], boxes: NDArray[np.integer]) -> int:
@@ -50,15 +50,15 @@ class DistinctFalseAlarms:
         Returns
         -------
         int
-            How many of them are not like those before.
+            How many of them are new.
         """
         n_before = len(self._boxes)
         for box in np.asarray(boxes, np.int32).reshape(-1, 4):
             x, y, w, h = box.tolist()
-            look = _normalised(resize_crop(gray[max(y, 0) : y + h, max(x, 0) : x + w], Size(SIDE, SIDE)))
-            is_like = (self._looks @ look > LIKE) & (overlaps(box, self._boxes) > SAME_PLACE)
+            patch = _normalised(resize_crop(gray[max(y, 0) : y + h, max(x, 0) : x + w], Size(SIDE, SIDE)))
+            is_like = (self._patches @ patch > MIN_CORRELATION) & (overlaps(box, self._boxes) > MIN_OVERLAP)
             if not is_like.any():
-                self._looks = np.vstack([self._looks, look])
+                self._patches = np.vstack([self._patches, patch])
                 self._boxes = np.vstack([self._boxes, box])
         return len(self._boxes) - n_before
 

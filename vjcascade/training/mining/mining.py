@@ -1,18 +1,18 @@
-"""Mining: collect background windows that the cascade so far wrongly accepts.
+"""Hard-negative mining: collect background windows that the cascade so far wrongly accepts.
 
-A sweep goes once over the photos, in random order, and looks at the same share of each; how large it is follows from
-the pass rate so far. The next sweep takes other windows, until enough are found or all were looked at. The rules:
+A sweep goes over the photos once, in random order, and looks at the same share of each; the pass rate so far says how
+large a share is needed. The next sweep looks at other windows, until enough are found or none is left. The rules:
 
-* while many pass, a photo gives at most twice its equal share of the windows wanted; what it has beyond waits until
-  the sweep is over, and is taken, photo by photo in turn, if others had too little;
-* within a photo, its levels give windows in turn. By their numbers, three in four would be of the smallest objects,
-  below twice the window; a detector, which looks at every second row and column there, meets two in five. In turn,
-  every size of object counts the same, so that the few windows of large ones are learned as well. (Five stages on 2,000
-  faces, five seeds: 4 % fewer false alarms of all sizes than with windows by their numbers, 9 % fewer among those of
-  eight times the window and more; seeds differ by more than that);
-* when few pass, all are taken, whatever photo and level they are of;
-* no window is looked at twice, and of copies one is taken;
-* windows at boxes to be ignored count as looked at, but not as accepted.
+* While many windows pass, a photo gives at most twice its equal share of the windows wanted. What it has beyond that
+  waits until the sweep ends, and is taken, photo by photo in turn, if the others had too few.
+* Within a photo, the levels give windows in turn, so that every size of object counts the same. In proportion to
+  their numbers, three in four windows would be of the smallest objects, below twice the window; a detector, which
+  looks at every second row and column there, meets two in five. (Five stages on 2,000 faces, five seeds: 4 % fewer
+  false alarms of all sizes than in proportion, 9 % fewer among those of eight times the window and more; seeds differ
+  by more than that.)
+* When few windows pass, all are taken, from whatever photo and level.
+* No window is looked at twice, and of identical windows one is taken.
+* Windows that overlap boxes to be ignored count as looked at, but not as accepted.
 """
 
 from __future__ import annotations

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
+from vjcascade.features.families import family_of
 from vjcascade.messages import pluralize
 from vjcascade.training.data.backgrounds import BackgroundImages
 from vjcascade.training.events import Listener, StageRecord, Work
 from vjcascade.training.mining.mining import Mined, count_windows, mine_negatives
 from vjcascade.training.settings import MIN_NEGATIVES, TrainingSettings
-from vjcascade.types import FeatureType
 
 UNRECORDED_FALSE_ALARM_RATE = 0.5
 """What a stage that others trained is expected to pass, before it is measured: what most trainers aim at."""
@@ -27,9 +27,9 @@ class Negatives:
     Attributes
     ----------
     windows : ndarray of shape (n, h, w), dtype uint8
-        Distinct windows that pass the stages so far, those that were carried over first.
+        Distinct windows that pass the stages so far, those retained from the stage before first.
     mined : Mined
-        What was found of them in the photos; its rate counts all windows that pass, whether new or carried over.
+        What was found of them in the photos; its rate counts all windows that pass, whether new or retained.
     pass_rate : float
         Share of the windows in the photos that pass the stages so far, in (0, 1], as measured in mining; the one
         expected where nothing had to be mined.
@@ -88,7 +88,7 @@ class NegativesSearch:
         cascade : Cascade
             Stages so far.
         n_wanted : int
-            Windows, those that are carried over included.
+            Windows, those that are retained included.
         retained : ndarray of shape (n, h, w), dtype uint8
             Windows that are there already, and that the cascade passes.
         pass_rate : float
@@ -99,7 +99,7 @@ class NegativesSearch:
         Returns
         -------
         Negatives
-            Fewer than wanted if the photos have no more; those carried over only where there are no such photos.
+            Fewer than wanted if the photos have no more; those retained only where there are no such photos.
         """
         n_missing = n_wanted - len(retained)
         photos = self._held_out_photos if held_out else self._photos
@@ -120,14 +120,14 @@ class NegativesSearch:
         measured = max(mined.n_accepted, 1) / mined.n_searched if mined.n_searched else pass_rate
         return Negatives(np.concatenate([retained, mined.windows]), mined, measured)
 
-    def forecast(self, cascade: Cascade, n_wanted: int, n_carried: int, pass_rate: float) -> str:
+    def forecast(self, cascade: Cascade, n_wanted: int, n_retained: int, pass_rate: float) -> str:
         """Say how many windows have to be searched for the stage's negatives, and whether there are so many.
 
         Parameters
         ----------
         cascade : Cascade
             Stages so far.
-        n_wanted, n_carried : int
+        n_wanted, n_retained : int
             Windows wanted, and those of them that are there already.
         pass_rate : float
             Share of windows that should pass the cascade, in (0, 1].
@@ -138,10 +138,10 @@ class NegativesSearch:
             A sentence.
         """
         n_windows = count_windows(self._photos, cascade.window)
-        fresh_rate = max(pass_rate - n_carried / n_windows, 1 / n_windows)  # of windows not yet found
-        n_missing = n_wanted - n_carried
+        fresh_rate = max(pass_rate - n_retained / n_windows, 1 / n_windows)  # of windows not yet found
+        n_missing = n_wanted - n_retained
         needed, possible = n_missing / fresh_rate, min(n_windows, self._settings.max_windows)
-        retained = f"{pluralize(n_carried, 'false alarm')} of the last stage and " if n_carried else ""
+        retained = f"{pluralize(n_retained, 'false alarm')} of the last stage and " if n_retained else ""
         text = (
             f"stage {cascade.n_stages + 1}: {retained}{pluralize(n_missing, 'new negative')}, which are expected among "
             f"{needed:,.0f} windows; up to {possible:,} can be searched"
@@ -193,7 +193,7 @@ def why_too_few(cascade: Cascade, negatives: Negatives) -> str:
         return ""
     if cascade.n_stages:
         kind, advice = " that the stages so far accept", "For more stages, add background photos"
-    elif cascade.feature_type is FeatureType.HAAR:
+    elif family_of(cascade.features).is_normalised:
         kind, advice = " above the contrast floor of 10 grey levels", "Give photos with more contrast"
     else:  # every window passes; copies count once
         kind, advice = "", "Give more photos, with more to see in them"

@@ -1,4 +1,4 @@
-"""The windows of one photo that the cascade accepts: which of them mining may have, and in which order."""
+"""Scan one photo for mining: the windows that the cascade accepts, and the order in which they are taken."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vjcascade.imaging import resize_exact
 from vjcascade.training.mining.window_hash import window_hashes
 
 MAX_SHARED = 1 / 3
-"""A window is no negative if it and an ignored box share more of the smaller one's area."""
+"""A window that shares more than this with an ignored box, of the smaller one's area, is no negative."""
 
 
 def is_clear(windows: NDArray[np.float64], ignored: NDArray[np.int32]) -> NDArray[np.bool_]:

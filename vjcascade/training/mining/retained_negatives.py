@@ -1,9 +1,9 @@
-"""False alarms that are carried from one stage to the next, and how they are kept beside the model.
+"""False alarms that are retained from one stage to the next, and how they are kept beside the model.
 
-The negatives of a stage that pass the finished stage are what the cascade still gets wrong: they are negatives of the
-next stage, too, and only the others are mined. That saves a good part of the search, which takes the longer the fewer
-windows pass, and the hardest negatives are never lost. They cannot be found again from the model alone, so a run
-saves them with every stage.
+Negatives of a stage that pass it, once it is trained, are what the cascade still gets wrong. They are negatives of the
+next stage as well, and only the missing ones are mined. That saves much of the search, which takes longer as fewer
+windows pass, and no hard negative is lost. They cannot be found again from the model alone, so a run saves them with
+every stage.
 """
 
 from __future__ import annotations
