@@ -178,8 +178,7 @@ class Cascade:
     def __repr__(self) -> str:
         """Return one line: the arrays and metadata of a real model fill pages."""
         stages, trees = pluralize(self.n_stages, "stage"), pluralize(self.n_trees, "weak classifier")
-        kind = "LBP" if self.feature_type is FeatureType.LBP else "Haar"
-        features = pluralize(len(self.features), f"{kind} feature")
+        features = pluralize(len(self.features), f"{self.feature_type.label} feature")
         return f"<Cascade: window {self.window}, {stages}, {trees}, {features}>"
 
     @classmethod

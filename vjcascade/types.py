@@ -19,6 +19,11 @@ class FeatureType(StrEnum):
     HAAR = "HAAR"
     LBP = "LBP"
 
+    @property
+    def label(self) -> str:
+        """The name as it is written in sentences."""
+        return "Haar" if self is FeatureType.HAAR else str(self)
+
 
 FEATURE_DTYPE = np.dtype(
     [

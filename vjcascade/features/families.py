@@ -5,7 +5,8 @@ name. Another family needs:
 
 * a `FeatureType` and a dtype of its features in `vjcascade.types`;
 * a subclass of `FeatureFamily` here, entered in `FAMILIES`;
-* how a node tests a window, in `vjcascade.kernels.scan` and `vjcascade.kernels.lanes`;
+* how a node tests a window, in `vjcascade.kernels.scan` and `vjcascade.kernels.lanes`, and the numbers that this takes,
+  in `vjcascade.detection.compiled`;
 * an entry in `DTYPES` and checks of its features in `vjcascade.cascade`, and how files spell them in
   `vjcascade.formats.new_format`.
 """

@@ -71,9 +71,9 @@ def seconds_of(run: Run) -> float:
 
 def _what(run: Run) -> str:
     cascade = run.cascade
-    kind = "LBP" if cascade.feature_type is FeatureType.LBP else "Haar"
     size = f"{pluralize(cascade.n_stages, 'stage')} and {pluralize(cascade.n_trees, 'weak classifier')}"
-    model = f"This is a cascade of {size} over {kind} features, for windows of {cascade.window} pixels"
+    features = f"{cascade.feature_type.label} features"
+    model = f"This is a cascade of {size} over {features}, for windows of {cascade.window} pixels"
     counts = run.history.counts
     first = run.records.get(1)
     if first is None:
