@@ -29,7 +29,7 @@ from vjcascade.detection.checks import (
 from vjcascade.detection.grouping import Grouping, group_in_bounds, suppress_overlaps
 from vjcascade.detection.pyramid import Plan, raw_detections, scan_pyramid
 from vjcascade.detection.rotation import Rotation
-from vjcascade.detection.scales import Level, check_scale_factor, dense_levels
+from vjcascade.detection.scales import Level, check_scale_factor, dense_levels, row_array
 from vjcascade.detection.scanner import Scanner
 from vjcascade.errors import SettingsError
 from vjcascade.imaging import resize_crop, resize_exact, to_gray
@@ -337,7 +337,7 @@ def _checked_group(group: str) -> Grouping:
 
 def _masked(level: Level, canvas: Size, allowed_rows: NDArray[np.bool_]) -> Level:
     """Leave out rows of windows whose centres lie in no allowed row of pixels, shape (height,)."""
-    rows = np.asarray(level.rows)
+    rows = row_array(level.rows)
     boxes = level.boxes(np.column_stack([np.zeros_like(rows), rows]).astype(np.int32))
     return level._replace(rows=rows[allowed_rows[_centres(_inside(boxes, canvas))[1]]])
 

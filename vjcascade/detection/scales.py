@@ -219,6 +219,11 @@ def dense_levels(
     return levels
 
 
+def row_array(rows: Rows) -> NDArray[np.intp]:
+    """Return rows as an array; `np.asarray` would take the numbers of a range one by one."""
+    return np.arange(rows.start, rows.stop, rows.step) if isinstance(rows, range) else rows
+
+
 def check_scale_factor(scale_factor: float) -> None:
     """Raise `SettingsError` unless `scale_factor` is finite and above 1."""
     is_real = isinstance(scale_factor, (int, float, np.integer, np.floating))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
 from vjcascade.detection.compiled import CompiledModel, Layout
-from vjcascade.detection.scales import Rows
+from vjcascade.detection.scales import Rows, row_array
 from vjcascade.kernels.integral import deinterleave, fill_integrals, fill_tilted
 from vjcascade.kernels.lanes import LANES
 from vjcascade.kernels.scan import TILE, evaluate_crops, scan_grid
@@ -176,7 +176,7 @@ class Scanner:
         """
         window, size, layout = self.cascade.window, integrals.size, integrals.layout
         n_rows = size.height - window.height + 1
-        ys = np.asarray(range(n_rows) if rows is None else rows, np.int64)
+        ys = row_array(range(n_rows) if rows is None else rows).astype(np.int64, copy=False)
         if len(ys) and not (ys.min() >= 0 and ys.max() < n_rows):
             raise ValueError(f"rows {ys} are not all in [0, {max(n_rows, 0)})")
         self._require_planes(integrals)

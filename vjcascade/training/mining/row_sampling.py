@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.detection.scales import Level, scan_levels
+from vjcascade.detection.scales import Level, row_array, scan_levels
 from vjcascade.types import Size
 
 SCALE_FACTOR = 1.1
@@ -77,8 +77,9 @@ class RowSampler:
 
 
 def _select_parts(level: Level, parts: NDArray[np.intp]) -> Level:
-    every = np.asarray(level.rows)
-    return level._replace(rows=every[np.isin(every % N_PARTS, parts)])
+    rows, is_selected = row_array(level.rows), np.zeros(N_PARTS, np.bool_)
+    is_selected[parts] = True
+    return level._replace(rows=rows[is_selected[rows % N_PARTS]])
 
 
 def truncate_rows(levels: Sequence[Level], max_windows: int) -> list[Level]:
