@@ -31,13 +31,13 @@ def lbp_cascade(metadata=None):
 
 def as_yaml(xml):
     """Return an XML file in YAML, laid out as OpenCV does, without metadata."""
-    ((name, root),) = parse_xml(xml, comments_in=METADATA_TAG).items()
+    ((name, root),) = parse_xml(xml.decode(), comments_in=METADATA_TAG).items()
     return f"%YAML:1.0\n---\n{name}: !!opencv-cascade-classifier{_block(root, 1)}\n".encode()
 
 
 def as_json(xml):
     """Return an XML file in JSON, laid out as OpenCV does, without metadata."""
-    (name,), (root,) = zip(*parse_xml(xml, comments_in=METADATA_TAG).items(), strict=True)
+    (name,), (root,) = zip(*parse_xml(xml.decode(), comments_in=METADATA_TAG).items(), strict=True)
     text = (
         f'{{\n    "{name}": {{\n        "type_id": "opencv-cascade-classifier",{_braces(root, 2)[1:]}\n}}\n'
     )

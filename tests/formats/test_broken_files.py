@@ -34,7 +34,7 @@ BROKEN = {
     "web page after a comment": (b"<!-- saved --><HTML lang='en'>", "web page"),
     "text": (b"hello, I am a cascade", "not a cascade: it is neither XML nor"),
     "NUL bytes": (bytes(1000), "neither XML nor the YAML or JSON"),
-    "UTF-16": (GOOD.encode("utf-16"), "neither XML nor the YAML or JSON"),
+    "UTF-16": (GOOD.encode("utf-16"), "it is a text in UTF-16"),
     "JPEG": (b"\xff\xd8\xff\xe0\x00\x10JFIF", "a JPEG picture"),
     "gzip in gzip": (gzip.compress(gzip.compress(GOOD.encode())), "it is compressed twice"),
     "gzip, cut": (gzip.compress(GOOD.encode())[:-20], "the compressed file (gzip) is damaged or cut off"),
@@ -47,15 +47,54 @@ BROKEN = {
     "first 600 bytes": (GOOD[:600], "cut off: it ends in line"),
     "cut inside a tag": (GOOD[: GOOD.index("<stages>") + 4], "cut off"),
     "cut after a tag": (GOOD[: GOOD.index("<stages>")], "cut off"),
-    "wrong closing tag": (edited("</height>", "</hight>"), "line 15 is not well-formed XML (mismatched tag)"),
-    "something after the end": (GOOD + "<a/>", "not well-formed XML (junk after document element)"),
-    "unknown encoding": (edited('"1.0"', '"1.0" encoding="utf-99"'), "encoding"),
-    "odd encoding": (edited('"1.0"', '"1.0" encoding="utf-7"'), "encoding"),
+    "wrong closing tag": (
+        edited("</height>", "</hight>"),
+        "line 15: not well-formed XML (mismatched tag): </hight> closes <height>",
+    ),
+    "something after the end": (GOOD + "<a/>", "'<a/>' follows after </opencv_storage>"),
+    "another file after the end": (
+        GOOD + GOOD,
+        "follows after </opencv_storage>, where OpenCV refuses the file",
+    ),
+    "blank line first": ("\n" + GOOD, "line 2: the file must begin with <?xml, else OpenCV refuses it"),
+    "blank first": (" " + GOOD, "line 1: the file must begin with <?xml, else OpenCV refuses it"),
+    "comment first": ("<!-- mine -->\n" + GOOD, "line 2: the file must begin with <?xml"),
+    "blank line first, gzip": (
+        gzip.compress(b"\n" + GOOD.encode()),
+        "line 2: the file must begin with <?xml",
+    ),
+    "text first": ("<!-- mine -->x" + GOOD, "line 1: 'x' stands before <opencv_storage>"),
+    "CDATA": (
+        edited("BOOST", "<![CDATA[BOOST]]>"),
+        "line 13: a CDATA section is not read, nor is it by OpenCV",
+    ),
+    "comment in CDATA": (edited("BOOST", "<![CDATA[<!--]]>BOOST<!-- -->"), "a CDATA section is not read"),
+    "comment in a tag": (
+        edited("<stages>", "<stages <!-- a -->>"),
+        "is not well-formed XML ('<stages <!-- a --'",
+    ),
+    "comment in a number": (edited("<width>20<", "<width>2<!-- a -->0<"), "width is not one plain value"),
+    "comment without end": (edited("<stages>", "<!-- <stages>").replace("-->", "->"), "the file is cut off"),
+    "comment up to the next one's end": (
+        edited("<stageType>", "<!--<stageType>"),
+        "</stages> closes <cascade>",
+    ),
+    "comment after a comment's end": (edited("<stages>", "<!-- <!-- a --> --><stages>"), "text beside other"),
+    "end of nothing": ("</opencv_storage>", "</opencv_storage> closes nothing"),
+    "document type after comments": (
+        '<?xml version="1.0"?><!-- -- --><!DOCTYPE a SYSTEM "file:///etc/passwd"><opencv_storage/>',
+        "document type or entities",
+    ),
+    "document type inside": (
+        edited("<stages>", '<!ENTITY a SYSTEM "file:///etc/passwd"><stages>'),
+        "document type or entities",
+    ),
     "entities": (
         '<!DOCTYPE a [<!ENTITY b "c">]><opencv_storage>&b;</opencv_storage>',
         "document type or entities",
     ),
-    "undefined entity": (edited("BOOST", "&boost;"), "undefined entity"),
+    "undefined entity": (edited("BOOST", "&boost;"), "stageType '&boost;' are not supported"),
+    "character by its number": (edited("<width>20<", "<width>2&#48;<"), "'2&#48;' is not a whole number"),
     "deep nesting": ("<opencv_storage>" * 100_000, "line 1: it is nested more than 16 deep"),
     "other XML": ("<svg><path/></svg>", "this XML file is not a cascade: it is a <svg>"),
     "no cascade in it": ("<opencv_storage/>", "not a cascade"),
@@ -98,13 +137,6 @@ BROKEN = {
     "item of another name": (
         edited("<features>", "<features><a/>"),
         "<features>: it holds items <_> beside other",
-    ),
-    "stageNum": (edited("<stageNum>1<", "<stageNum>2<"), "stageNum says 2, but the list has 1 items"),
-    "maxWeakCount": (
-        edited(
-            "<maxWeakCount>2</maxWeakCount>\n      <stage", "<maxWeakCount>3</maxWeakCount>\n      <stage"
-        ),
-        "stage 0: maxWeakCount says 3, but the list has 2 items",
     ),
     "no rectangle": (
         re.sub(r"<rects>.*?</rects>", "<rects/>", GOOD, flags=re.DOTALL),
@@ -224,9 +256,9 @@ BROKEN |= {
     "YAML, deep blocks": ("%YAML:1.0\n---\n" + 10_000 * "- ", "nested more than 16 deep"),
     "YAML, infinite": (yaml("stageThreshold: 0.25", "stageThreshold: .Inf"), "'.Inf' is not a finite"),
     "YAML, list": ("%YAML:1.0\n---\n- 1\n- 2\n", "there is nothing with a name in it"),
-    "YAML, no text": (YAML.encode() + b"\xff", "its text is not UTF-8"),
+    "YAML, no text": (YAML.encode() + b"\xff", "'ÿ' is not expected here"),
+    "YAML, blank line first": ("\n" + YAML, "line 1: the file must begin with %YAML"),
     "JSON, cut": (JSON[: JSON.index('"stages"') + 12], "the file is cut off: it ends in line"),
-    "JSON, more": (JSON + "{}", "'{' is not expected here"),
     "JSON, comma": (json('"width": 20,', '"width": 20'), "line 8: '\"stageParams\":' is not expected here"),
     "JSON, null": (json('"width": 20', '"width": null'), "width: 'null' is not a whole number"),
     "JSON, no quotes": (json('"width": 20', "width = 20"), "line 7: 'width' is not expected here"),
@@ -240,6 +272,66 @@ BROKEN |= {
         "stage 0, tree 0: leafValues holds named values",
     ),
 }
+
+
+STORAGE = '<?xml version="1.0"?>\n<opencv_storage>\n'
+OTHERS = {
+    "GitHub page": (
+        '{"payload":{"allShortcutsEnabled":true,"blob":{"rawLines":null}}}',
+        "a page of GitHub as JSON",
+    ),
+    "GitHub answer": (
+        '{\n  "name": "c.xml",\n  "html_url": "https://github.com/a"}',
+        "a page of GitHub as JSON",
+    ),
+    "Git LFS": (
+        "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 930127\n",
+        "a pointer of Git LFS, which stands for the file; get the file itself by `git lfs pull`",
+    ),
+    "HOG": (
+        STORAGE
+        + '<hog type_id="opencv-object-detector-hog"><winSize>64 128</winSize></hog></opencv_storage>',
+        "a HOG detector; cv2.HOGDescriptor loads it",
+    ),
+    "SVM": (
+        STORAGE + "<opencv_ml_svm><format>3</format></opencv_ml_svm></opencv_storage>",
+        "a support vector",
+    ),
+    "old SVM": (
+        STORAGE + '<my_svm type_id="opencv-ml-svm"><svm_type>C_SVC</svm_type></my_svm></opencv_storage>',
+        "a support vector machine; cv2.ml.SVM_load loads it",
+    ),
+    "SVM in YAML": ("%YAML:1.0\n---\nopencv_ml_svm:\n   svmType: C_SVC\n", "a support vector machine"),
+    "forest": (
+        STORAGE + "<opencv_ml_rtrees><format>3</format></opencv_ml_rtrees></opencv_storage>",
+        "module ml",
+    ),
+    "face recogniser": ("%YAML:1.0\n---\nopencv_lbphfaces:\n   threshold: 1.\n", "a face recogniser"),
+    "params.xml": (
+        STORAGE + "<params>\n  <stageType>BOOST</stageType></params>\n</opencv_storage>\n",
+        "params.xml of opencv_traincascade, its settings; give cascade.xml",
+    ),
+    "stage3.xml": (
+        STORAGE + "<stage3>\n  <maxWeakCount>3</maxWeakCount></stage3>\n</opencv_storage>\n",
+        "one stage of opencv_traincascade; give cascade.xml",
+    ),
+    "Keras": (b"\x89HDF\r\n\x1a\n" + bytes(100), "an HDF5 file"),
+}
+
+
+@pytest.mark.parametrize(("content", "kind"), OTHERS.values(), ids=OTHERS.keys())
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_other_files_are_named_with_what_to_do(content, kind, pack):
+    data = pack(content.encode() if isinstance(content, str) else content)
+    with pytest.raises(ModelError, match=re.escape("m.xml: this is not a cascade: it is ")) as caught:
+        parse_cascade(data, "m.xml")
+    assert kind in str(caught.value)
+    assert "; " in str(caught.value)
+
+
+def test_a_good_cascade_may_speak_of_other_files():
+    speech = '<!-- <html> svm_type opencv_ml_svm SVMDetector "payload" <!DOCTYPE html> -->'
+    assert parse_cascade(edited("<opencv_storage>", "<opencv_storage>" + speech).encode(), "").n_stages == 1
 
 
 @pytest.mark.parametrize(("content", "sentence"), BROKEN.values(), ids=BROKEN.keys())

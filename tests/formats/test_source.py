@@ -3,7 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from vjcascade.errors import ModelError, ModelNotFoundError
+from vjcascade.cascade import Cascade
+from vjcascade.compat import CascadeClassifier
+from vjcascade.errors import CascadeError, ModelError, ModelNotFoundError
 from vjcascade.formats import _source
 from vjcascade.formats._source import read_model
 
@@ -41,6 +43,28 @@ def test_missing_folder(tmp_path):
 def test_folder(tmp_path):
     with pytest.raises(ModelError, match="this is a folder"):
         read_model(tmp_path)
+
+
+def test_folder_of_opencv_traincascade(tmp_path):
+    for name in ("params.xml", "stage0.xml", "stage1.xml", "stage10.xml.bak"):
+        (tmp_path / name).touch()
+    with pytest.raises(
+        ModelError, match=r"this is a folder; it holds 2 stages .* -numStages 2, which joins them"
+    ):
+        read_model(tmp_path)
+    (tmp_path / "cascade.xml").touch()
+    with pytest.raises(ModelError, match=rf"this is a folder; give {tmp_path / 'cascade.xml'}$"):
+        read_model(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "start", ['<?xml version="1.0"?>\n<opencv_storage>', "\n<opencv_storage>", "%YAML:1.0", "{"]
+)
+@pytest.mark.parametrize("load", [Cascade.load, CascadeClassifier], ids=["Cascade", "cv2"])
+def test_a_text_for_a_path_is_named_in_a_short_sentence(start, load):
+    with pytest.raises(CascadeError, match="the text of a file was given in the place of its path") as caught:
+        load(start + 900_000 * "1 ").detectMultiScale(None)
+    assert len(str(caught.value)) < 300
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")

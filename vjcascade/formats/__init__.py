@@ -1,5 +1,5 @@
 """Model files, and the annotation files of other tools: one module a format."""
 
-from vjcascade.formats.cascade_files import load_cascade, save_cascade
+from vjcascade.formats.cascade_files import load_cascade, parse_cascade, save_cascade
 
-__all__ = ["load_cascade", "save_cascade"]
+__all__ = ["load_cascade", "parse_cascade", "save_cascade"]

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import stat
 import zlib
 from pathlib import Path
 
 from vjcascade.errors import ModelError, ModelNotFoundError
-from vjcascade.messages import near_file
+from vjcascade.messages import near_file, pluralize
 
 MAX_BYTES = 32 * 2**20
 """Largest model file read, also after unpacking; the largest cascade known has 3 MB."""
+
+_TEXTS = ("<?xml", "<opencv_storage", "%YAML", "{")
+"""How the texts of model files begin, and no path does."""
+
+_STAGE = re.compile(r"stage\d+\.xml")
 
 
 def read_model(path: Path) -> bytes:
@@ -25,12 +31,17 @@ def read_model(path: Path) -> bytes:
     ModelError
         If it is a folder, a device, too large, or may not be read.
     """
+    if str(path).lstrip().startswith(_TEXTS):
+        raise ModelError(
+            f"the text of a file was given in the place of its path: {str(path).strip()[:40]!r}...; give the path, or "
+            "the text to `vjcascade.formats.parse_cascade`"
+        )
     if "\0" in str(path):
         raise ModelNotFoundError(f"{str(path)!r} has a null character, as no path has; check it")
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
-            raise ModelError(f"{path}: this is a folder; give the model file inside it")
+            raise ModelError(f"{path}: this is a folder; {_model_in(path)}")
         if not stat.S_ISREG(status.st_mode):
             raise ModelError(f"{path}: this is not a regular file; copy the model into one")
         if status.st_size > MAX_BYTES:
@@ -74,6 +85,22 @@ def unpacked(data: bytes) -> bytes:
             f"unpacked (gzip), it has more than {MAX_BYTES // 2**20} MB, as no cascade has; do not trust it"
         )
     return content
+
+
+def _model_in(folder: Path) -> str:
+    """Say which file in a folder to give; opencv_traincascade writes cascade.xml when it has all stages."""
+    if (folder / "cascade.xml").is_file():
+        return f"give {folder / 'cascade.xml'}"
+    try:
+        n_stages = sum(_STAGE.fullmatch(file.name) is not None for file in folder.iterdir())
+    except OSError:
+        n_stages = 0
+    if n_stages == 0:
+        return "give the model file inside it"
+    return (
+        f"it holds {pluralize(n_stages, 'stage')} of opencv_traincascade without cascade.xml: run the same command "
+        f"again with -numStages {n_stages}, which joins them"
+    )
 
 
 def _hint(path: Path) -> str:

@@ -1,9 +1,10 @@
 """From the text of a YAML or JSON file to the tree: what OpenCV's FileStorage writes, and little more.
 
 Both are read with the same tokens, for JSON is what YAML calls a flow. As in OpenCV, nesting in YAML is told by
-the column of the first token, names need no quotes, a comma may stand before a closing bracket, and JSON may
-hold comments `//` and `/* */`. Anchors, texts of several lines, Base64 and escapes are not read: no cascade has
-them. The types that YAML and JSON give to values are not told apart: readers know what they need.
+the column of the first token, names need no quotes, a comma may stand before a closing bracket, JSON may hold
+comments `//` and `/* */`, a NUL byte ends its line, and what follows after the first cascade is not looked at.
+Anchors, texts of several lines, Base64 and escapes are not read: no cascade has them. The types that YAML and JSON
+give to values are not told apart: readers know what they need.
 """
 
 from __future__ import annotations
@@ -28,11 +29,15 @@ _TOKENS = r"""
   | (?P<plain> {plain} )
 """
 _YAML = re.compile(
-    _TOKENS.format(space=r"[ \r\n]+ | \#[^\n]*", plain=r"""[^\s\[\]{},:"'\#!%] [^\r\n\[\]{},:"'\#]*"""),
+    _TOKENS.format(
+        space=r"[ \r\n]+ | [\#\0][^\n]*", plain=r"""[^\s\[\]{},:"'\#!%\0] [^\r\n\[\]{},:"'\#\0]*"""
+    ),
     re.VERBOSE,
 )
 _JSON = re.compile(
-    _TOKENS.format(space=r"[ \t\r\n]+ | //[^\n]* | /\* (?s:.*?) \*/", plain=r"""[^\s\[\]{},:"'/]+"""),
+    _TOKENS.format(
+        space=r"[ \t\r\n]+ | (?: // | \0 ) [^\n]* | /\* (?s:.*?) \*/", plain=r"""[^\s\[\]{},:"'/\0]+"""
+    ),
     re.VERBOSE,
 )
 
@@ -45,17 +50,14 @@ class _Token(NamedTuple):
 
 
 def parse_json(text: str) -> Node:
-    """Parse a JSON file.
+    """Parse a JSON file up to the end of its first value.
 
     Raises
     ------
     ModelError
         With the line where it cannot be understood.
     """
-    parser = _Parser(_JSON, text, line=1)
-    node = parser.flow(1)
-    parser.expect("end")
-    return node
+    return _Parser(_JSON, text, line=1).flow(1)
 
 
 def parse_yaml(text: str) -> Node:
@@ -67,6 +69,10 @@ def parse_yaml(text: str) -> Node:
         With the line where it cannot be understood.
     """
     header, _, body = text.partition("\n")
+    if not header.strip():
+        raise ModelError(
+            "line 1: the file must begin with %YAML, else OpenCV refuses it; delete the blank line"
+        )
     if not re.match(r"%YAML[: ]1\.", header):
         raise ModelError(
             f"line 1: {header.strip()[:40]!r} is no version of YAML that OpenCV reads; it must be 1.0"
@@ -132,7 +138,7 @@ class _Parser:
         mapping: dict[str, Node] = {}
         while self.next.kind == "key" and self.next.column == column:
             key = self.take()
-            self._add(mapping, key, self.block(column + 1, depth + 1))
+            self._add(mapping, key, self.block(column + 1, depth + 1), depth)
         self._close_block(column)
         return mapping
 
@@ -172,7 +178,7 @@ class _Parser:
         mapping: dict[str, Node] = {}
         while self.next.kind != "close":
             key = self.expect("key")
-            self._add(mapping, key, self.flow(depth + 1))
+            self._add(mapping, key, self.flow(depth + 1), depth)
             self._separate()
         self._close_flow("}")
         return mapping
@@ -193,9 +199,9 @@ class _Parser:
         if self.next.kind == "tag":
             self.take()
 
-    def _add(self, mapping: dict[str, Node], key: _Token, node: Node) -> None:
+    def _add(self, mapping: dict[str, Node], key: _Token, node: Node, depth: int) -> None:
         try:
-            add_child(mapping, key.text[:-1].rstrip().strip('"'), node)
+            add_child(mapping, key.text[:-1].rstrip().strip('"'), node, depth)
         except ModelError as error:
             raise ModelError(f"line {key.line}: {error}") from None
 

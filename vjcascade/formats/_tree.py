@@ -47,11 +47,15 @@ def check_size(depth: int, n_values: int) -> None:
         )
 
 
-def add_child(children: dict[str, Node], tag: str, node: Node) -> None:
-    """Put a node into a mapping; OpenCV's parsers do not agree on what a name that comes twice means."""
-    if tag in children:
+def add_child(children: dict[str, Node], tag: str, node: Node, depth: int) -> None:
+    """Put a node into a mapping at a depth, the outermost at 1.
+
+    There, the first of two cascades of one name counts, as in OpenCV; inside a cascade, its parsers do not agree on
+    what a name that comes twice means.
+    """
+    if tag in children and depth > 1:
         raise ModelError(f"{tag[:40]!r} is there twice")
-    children[tag] = node
+    children.setdefault(tag, node)
 
 
 def child(parent: Node, tag: str) -> Node:
@@ -113,12 +117,6 @@ def real(word: str) -> float:
     if not _REAL.fullmatch(word) or abs(float(word)) >= _FLOAT32_END:
         raise ModelError(f"{word[:40]!r} is not a finite 32-bit number")
     return float(word)
-
-
-def check_count(parent: Node, tag: str, n_items: int) -> None:
-    """Compare a count, where the file has one, with what it counts."""
-    if isinstance(parent, dict) and tag in parent and (said := integer_in(parent, tag)) != n_items:
-        raise ModelError(f"{tag} says {said}, but the list has {n_items} items")
 
 
 def _only_word(parent: Node, tag: str) -> str:

@@ -1,8 +1,17 @@
-"""From the bytes of an XML file to the tree: no document types, no entities, bounded in size and nesting."""
+"""From the text of an XML file to the tree: the little of XML that OpenCV's FileStorage reads, no more.
+
+Files of the wild are no XML in the strict sense: comments hold `--` and bytes of any encoding, declarations name
+encodings that the file is not in, NUL bytes and a second cascade follow the first. OpenCV reads them, so these rules
+are its own: comments are skipped whatever they hold, a NUL byte ends its line, the declaration is not looked at,
+and of several `<opencv_storage>` the first one counts.
+
+What is not known cannot do harm: there are no document types and no entities, not even `&lt;`, for no number has one.
+Comments exist between tags only; in the value of an attribute, `<!--` is a text like any other.
+"""
 
 from __future__ import annotations
 
-from xml.parsers.expat import ExpatError, ParserCreate, errors
+import re
 
 from vjcascade.errors import ModelError
 from vjcascade.formats._tree import Node, add_child, check_size
@@ -10,26 +19,38 @@ from vjcascade.formats._tree import Node, add_child, check_size
 MAX_TEXT = 1_000_000
 """Most characters of an element that holds numbers; a tree of a thousand LBP nodes has 130 thousand."""
 
-_CUT_OFF = {
-    errors.codes[name]
-    for name in (errors.XML_ERROR_NO_ELEMENTS, errors.XML_ERROR_UNCLOSED_TOKEN, errors.XML_ERROR_PARTIAL_CHAR)
-}
+_NAME = r"[^\s<>/=!?&\"'\0]+"
+_TOKEN = re.compile(
+    rf"""
+    (?P<text> [^<\0]+ )
+  | <!-- (?P<comment> .*? ) -->
+  | <\? (?P<instruction> .*? ) \?>
+  | </ (?P<end> {_NAME} ) \s* >
+  | < (?P<start> {_NAME} ) (?: \s+ {_NAME} \s* = \s* (?: "[^"]*" | '[^']*' ) )* \s* (?P<empty> /? ) >
+  | (?P<null> \0 [^\n]* )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_AFTER_THE_END = re.compile(
+    r"(?: \s | \0[^\n]* | <!-- .*? (?: --> | \Z ) )*+ (?P<strange> (?! <opencv_storage [\s>] ) . )?",
+    re.VERBOSE | re.DOTALL,
+)
 
 
-def parse_xml(data: bytes, *, comments_in: str) -> Node:
+def parse_xml(text: str, *, comments_in: str) -> Node:
     """Parse an XML file; attributes are dropped, for OpenCV tells formats apart by what is in them.
 
     Parameters
     ----------
-    data : bytes
+    text : str
         The file.
     comments_in : str
-        The element whose text, with its comments, is one word; other comments are dropped.
+        The element whose text, with its comments, is one word; other comments stand for a blank.
 
     Returns
     -------
     Node
-        What the outermost element holds.
+        What the first outermost element holds.
 
     Raises
     ------
@@ -37,33 +58,44 @@ def parse_xml(data: bytes, *, comments_in: str) -> Node:
         One sentence for each kind of file that is no XML, no harmless XML, or not of OpenCV's FileStorage.
     """
     builder = _Builder(comments_in)
-    parser = ParserCreate()
-    parser.buffer_text = True  # else every line break is a call
-    parser.StartDoctypeDeclHandler = _refuse_doctype  # no document type, no entities of its own
-    parser.StartElementHandler = builder.start
-    parser.EndElementHandler = builder.end
-    parser.CharacterDataHandler = builder.data
-    parser.CommentHandler = builder.comment
-    try:
-        parser.Parse(data, True)
-    except ExpatError as error:
-        raise _syntax_error(error) from None
-    except ModelError as error:
-        raise ModelError(f"line {parser.CurrentLineNumber}: {error}") from None
-    except (ValueError, LookupError) as error:  # what Python's codecs say to a strange encoding
-        raise ModelError(f"its encoding cannot be read ({error}); save it as UTF-8") from None
+    position = 0
+    while not builder.is_whole:
+        token = _TOKEN.match(text, position)
+        if token is None:
+            raise _syntax_error(text, position)
+        try:
+            builder.add(token)
+        except ModelError as error:
+            raise ModelError(f"line {_line(text, position)}: {error}") from None
+        position = token.end()
+    rest = _AFTER_THE_END.match(text, position)
+    if rest and rest["strange"]:
+        place = rest.start("strange")
+        raise ModelError(
+            f"line {_line(text, place)}: {text[place : place + 20]!r} follows after </opencv_storage>, where OpenCV "
+            "refuses the file; delete what follows"
+        )
     return builder.root
 
 
-def _syntax_error(error: ExpatError) -> ModelError:
-    if error.code in _CUT_OFF:
-        return ModelError(f"the file is cut off: it ends in line {error.lineno}; copy or download it again")
-    reason = errors.messages[error.code]
-    return ModelError(f"line {error.lineno} is not well-formed XML ({reason})")
+def _line(text: str, position: int) -> int:
+    return text.count("\n", 0, position) + 1
 
 
-def _refuse_doctype(*_: object) -> None:
-    raise ModelError("it declares a document type or entities, as no cascade does; do not trust it")
+def _syntax_error(text: str, position: int) -> ModelError:
+    rest = text[position : position + 40]
+    line = _line(text, position)
+    if rest.startswith("<![CDATA["):
+        return ModelError(f"line {line}: a CDATA section is not read, nor is it by OpenCV")
+    if rest.startswith("<!") and not rest.startswith("<!--"):
+        return ModelError(
+            f"line {line}: it declares a document type or entities, as no cascade does; do not trust it"
+        )
+    if rest.startswith(("<!--", "<?")) or text.find(">", position) < 0:  # no end of it matched
+        return ModelError(
+            f"the file is cut off: it ends in line {_line(text, len(text))}; copy or download it again"
+        )
+    return ModelError(f"line {line} is not well-formed XML ({rest.partition('>')[0]!r} is no tag)")
 
 
 class _Builder:
@@ -71,11 +103,37 @@ class _Builder:
 
     def __init__(self, comments_in: str) -> None:
         self.root: Node = ""
+        self.is_whole = False
         self._comments_in = comments_in
         self._open: list[tuple[str, list[str], list[tuple[str, Node]]]] = []  # tag, text, children
         self._n_values = 0
 
-    def start(self, tag: str, _attributes: dict[str, str]) -> None:
+    def add(self, token: re.Match[str]) -> None:
+        """Take one token of the file."""
+        match token.lastgroup:
+            case "text":
+                self._add_text(token["text"])
+            case "empty":  # the last group of a start tag
+                self._start(token["start"])
+                if token["empty"]:
+                    self._end(token["start"])
+            case "end":
+                self._end(token["end"])
+            case "comment":
+                is_metadata = self._open and self._open[-1][0] == self._comments_in
+                self._add_text(token["comment"] if is_metadata else " ")
+            case "instruction":
+                self._check_instruction(token)
+
+    def _check_instruction(self, token: re.Match[str]) -> None:
+        """Refuse an XML declaration behind anything; other instructions do nothing."""
+        if token.start() > 0 and re.match(r"xml\s", token["instruction"]):
+            raise ModelError(
+                "the file must begin with <?xml, else OpenCV refuses it; delete what stands before, "
+                "and be it a blank line"
+            )
+
+    def _start(self, tag: str) -> None:
         if not self._open and tag != "opencv_storage":
             raise ModelError(
                 f"this XML file is not a cascade: it is a <{tag[:40]}>; give a cascade of OpenCV"
@@ -84,7 +142,10 @@ class _Builder:
         self._n_values += 1
         check_size(len(self._open), self._n_values)
 
-    def end(self, tag: str) -> None:
+    def _end(self, tag: str) -> None:
+        if not self._open or self._open[-1][0] != tag:
+            opened = f"<{self._open[-1][0][:40]}>" if self._open else "nothing"
+            raise ModelError(f"not well-formed XML (mismatched tag): </{tag[:40]}> closes {opened}")
         _, pieces, children = self._open.pop()
         text = "".join(pieces)
         try:
@@ -94,14 +155,13 @@ class _Builder:
         if self._open:
             self._open[-1][2].append((tag, node))
         else:
-            self.root = node
+            self.root, self.is_whole = node, True
 
-    def data(self, text: str) -> None:
-        self._open[-1][1].append(text)
-
-    def comment(self, text: str) -> None:
-        if self._open and self._open[-1][0] == self._comments_in:
-            self.data(text)
+    def _add_text(self, text: str) -> None:
+        if self._open:
+            self._open[-1][1].append(text)
+        elif text.strip():
+            raise ModelError(f"{text.strip()[:40]!r} stands before <opencv_storage>")
 
     def _node(self, text: str, children: list[tuple[str, Node]]) -> Node:
         """Return the mapping, the list of items `<_>`, or the words that an element holds."""
@@ -115,7 +175,7 @@ class _Builder:
         for tag, node in children:
             if tag == "_":
                 raise ModelError("it holds items <_> beside other elements")
-            add_child(mapping, tag, node)
+            add_child(mapping, tag, node, depth=len(self._open) + 1)
         return mapping
 
     def _words(self, text: str) -> Node:

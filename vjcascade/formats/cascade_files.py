@@ -14,6 +14,7 @@ from typing import Literal
 from vjcascade.cascade import Cascade
 from vjcascade.errors import ModelError
 from vjcascade.files import write_atomic
+from vjcascade.formats._other_files import kind_of
 from vjcascade.formats._parts import METADATA_TAG
 from vjcascade.formats._source import read_model, unpacked
 from vjcascade.formats._text import parse_json, parse_yaml
@@ -25,14 +26,6 @@ from vjcascade.formats.old_format import read_old, write_old
 CascadeFormat = Literal["new", "old"]
 
 _WRITERS: dict[CascadeFormat, Callable[[Cascade], str]] = {"new": write_new, "old": write_old}
-
-_SIGNATURES = {
-    b"\xff\xd8\xff": "a JPEG picture",
-    b"\x89PNG": "a PNG picture",
-    b"%PDF": "a PDF document",
-    b"PK\x03\x04": "a ZIP archive",
-    b"\x1f\x8b": "compressed twice",
-}
 
 
 def load_cascade(path: Path) -> Cascade:
@@ -89,8 +82,7 @@ def parse_cascade(data: bytes, name: str) -> Cascade:
     vjcascade.errors.ModelError: model.xml: the file is empty; copy or download it again
     """
     with explained(f"{name}: ", advice="; get a fresh copy of the file, or train the cascade again"):
-        root_name, root = _first_element(_parsed(unpacked(data)))
-        return _reader(root_name, root)(root)
+        return _cascade_of(unpacked(data))
 
 
 def save_cascade(cascade: Cascade, path: Path, format: CascadeFormat = "new") -> None:  # noqa: A002  as open() has mode
@@ -153,31 +145,41 @@ def dump_cascade(cascade: Cascade, format: CascadeFormat = "new") -> bytes:  # n
     return _WRITERS[format](cascade).encode("ascii")
 
 
-def _parsed(data: bytes) -> Node:
-    """Tell the forms, and kinds of other files, apart by their first bytes."""
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    start = data[:1024].lstrip()
+def _cascade_of(data: bytes) -> Cascade:
+    """Read a cascade from plain bytes; what cannot be read is named, if it is a kind of file that is known."""
     if not data.strip():
         raise ModelError("the file is empty; copy or download it again")
-    if any(tag in start.lower() for tag in (b"<!doctype html", b"<html")):
-        raise ModelError("this is a web page (HTML), not a model; download the file itself (its raw form)")
-    if start.startswith(b"<"):
-        return parse_xml(data, comments_in=METADATA_TAG)
-    if start.startswith(b"{"):
-        return parse_json(_decoded(data))
-    if start.startswith(b"%YAML"):
-        return parse_yaml(_decoded(data))
-    kinds = (kind for magic, kind in _SIGNATURES.items() if start.startswith(magic))
-    kind = next(kinds, "neither XML nor the YAML or JSON of OpenCV")
-    raise ModelError(f"this is not a cascade: it is {kind}; give a cascade in one of OpenCV's formats")
+    try:
+        root_name, root = _first_element(_parsed(data))
+        return _reader(root_name, root)(root)
+    except ModelError:
+        if kind := kind_of(data):
+            raise ModelError(f"this is not a cascade: it is {kind}") from None
+        raise
+
+
+def _parsed(data: bytes) -> Node:
+    """Tell the three forms apart by their first bytes."""
+    text = _decoded(data.removeprefix(b"\xef\xbb\xbf"))
+    start = text[:1024].lstrip()
+    if start.startswith("<"):
+        return parse_xml(text, comments_in=METADATA_TAG)
+    if start.startswith("{"):
+        return parse_json(text)
+    if start.startswith("%YAML"):
+        return parse_yaml(text)
+    raise ModelError(
+        "this is not a cascade: it is neither XML nor the YAML or JSON of OpenCV; "
+        "give a cascade in one of OpenCV's formats"
+    )
 
 
 def _decoded(data: bytes) -> str:
+    """Return a text, whatever encoding it is in: all that counts is ASCII, comments in Latin-1 or GB2312 do not."""
     try:
         return data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ModelError(f"line {line}: its text is not UTF-8") from None
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
 
 
 def _first_element(storage: Node) -> tuple[str, Node]:

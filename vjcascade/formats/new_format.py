@@ -3,8 +3,8 @@
 Boosted cascades of stumps and trees over Haar features, upright and tilted, or LBP features. What OpenCV 4.14
 makes of such a file, and what is done here where it is careless:
 
-* It never looks at `stageParams`, `stageNum` and `maxWeakCount`. Counts that contradict the lists are refused
-  here: only damaged files have them.
+* It never looks at `stageParams`, `stageNum` and `maxWeakCount`, nor are they looked at here: files of which someone
+  took off stages, or that were trained in pieces, have counts unlike their lists.
 * `featureParams/maxCatCount` tells how long a node is: 4 numbers where it is 0 (left, right, feature,
   threshold), 3 and a subset of 8 where it is 256 (signed 32-bit words, bit `code & 31` of word `code >> 5`). Any
   other count would be read out of bounds, and is refused. OpenCV needs the element; scikit-image's LBP file,
@@ -122,7 +122,6 @@ def read_new(root: Node) -> Cascade:
         with explained(f"feature {number}: "):
             features.append(_cell(feature) if is_lbp else haar_feature(feature))
     stages = tree.items(root, "stages")
-    tree.check_count(root, "stageNum", len(stages))
     nodes: list[_HaarNode | _LbpNode] = []
     leaves: list[float] = []
     tree_starts, stage_starts, stage_thresholds = [0], [0], []
@@ -130,7 +129,6 @@ def read_new(root: Node) -> Cascade:
         with explained(f"stage {number}: "):
             stage_thresholds.append(tree.real_in(stage, "stageThreshold"))
             trees = tree.items(stage, "weakClassifiers")
-            tree.check_count(stage, "maxWeakCount", len(trees))
         for place, item in enumerate(trees):
             with explained(f"stage {number}, tree {place}: "):
                 tree_nodes, tree_leaves = _tree(item, _lbp_node if is_lbp else _haar_node)
