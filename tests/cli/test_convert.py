@@ -59,9 +59,12 @@ def test_the_model_is_not_overwritten(tmp_path, link):
     assert model.read_bytes() == dump_cascade(cascade_with())
 
 
-@pytest.mark.parametrize("name", ["out.yml", "out.YAML", "out.json", "out.json.gz"])
+@pytest.mark.parametrize(
+    "name", ["out.yml", "out.YAML", "out.json", "out.json.gz", "out.h", "out.xml.txt", "out.h.gz"]
+)
 def test_names_that_promise_another_form_are_refused(model, tmp_path, name):
-    with pytest.raises(SettingsError, match=r"only XML is written; give a name that ends in \.xml"):
+    suffix = name.removesuffix(".gz").rpartition(".")[2]
+    with pytest.raises(SettingsError, match=rf"\.{suffix} files are not written, only XML is; give .* \.xml"):
         convert(model, tmp_path / name)
     assert not (tmp_path / name).exists()
 

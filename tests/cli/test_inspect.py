@@ -1,6 +1,7 @@
 """``vjcascade inspect``, and model files that are none."""
 
 import json
+import re
 
 import builders
 import numpy as np
@@ -114,13 +115,44 @@ def test_broken_models(run, accept_all, name, reason, command):
     assert str(folder / name) in ran.err
 
 
-def test_lbp(run, monkeypatch):
+TRAINCASCADE = """\
+  <stageParams>
+    <boostType>GAB</boostType>
+    <minHitRate>9.9500000476837158e-01</minHitRate>
+    <maxFalseAlarm>5.0000000000000000e-01</maxFalseAlarm>
+    <weightTrimRate>9.4999999999999996e-01</weightTrimRate>
+    <maxDepth>1</maxDepth>
+    <maxWeakCount>100</maxWeakCount></stageParams>"""
+"""As opencv_traincascade 3.4 writes it."""
+
+
+def test_what_opencv_traincascade_recorded(run, accept_all):
+    text = re.sub(r" *<stageParams>.*</stageParams>", TRAINCASCADE, accept_all.read_text(), flags=re.DOTALL)
+    accept_all.write_text(text)
+    expected = """
+how it was trained, as opencv_traincascade records it:
+  boostType: GAB (gentle AdaBoost)
+  minHitRate: 0.995
+  maxFalseAlarm: 0.5
+  weightTrimRate: 0.95
+  maxDepth: 1
+  maxWeakCount: 100
+  mode: CORE
+"""
+    assert run("inspect", accept_all).out.endswith(expected)
+    accept_all.write_text(text.replace("<stageNum>1<", "<stageNum>20<").replace("GAB", "<_>1</_>"))
+    ran = run("inspect", accept_all)
+    assert "stages: 1\n" in ran.out
+    assert ran.out.endswith("  mode: CORE\n  stageNum: 20\n")
+    assert "boostType" not in ran.out
+
+
+def test_lbp(run, tmp_path):
     """A cascade over LBP features, which know no tilt."""
-    from vjcascade import Cascade
     from vjcascade.cli.warmup import small_cascades
 
-    monkeypatch.setattr(Cascade, "load", lambda _: small_cascades()[-1])
-    ran = run("inspect", "lbp.xml")
+    small_cascades()[-1].save(tmp_path / "lbp.xml")
+    ran = run("inspect", tmp_path / "lbp.xml")
     assert ran.code == 0
     assert "weak classifiers: 2 trees with 4 nodes; in each stage: 1 1" in ran.out
     assert "features: 1 LBP" in ran.out

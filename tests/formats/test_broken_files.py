@@ -155,12 +155,12 @@ BROKEN = {
     "swapped stump": (edited("0 -1 0 0.1", "-1 0 0 0.1"), "node 0 is a stump"),
     "node cut": (
         edited("0 -1 0 0.1", "0 -1 0"),
-        "stage 0, tree 0: 3 numbers in internalNodes do not fit 2 leaf",
+        "stage 0, tree 0: 3 numbers in internalNodes cannot fit 2 leaf",
     ),
     "no nodes": (edited("0 -1 0 0.1", ""), "stage 0, tree 0: 0 numbers"),
     "leaf missing": (
         edited("-1. 2.<", "-1.<"),
-        "stage 0, tree 0: 4 numbers in internalNodes do not fit 1 leaf",
+        "stage 0, tree 0: 4 numbers in internalNodes cannot fit 1 leaf value; ",
     ),
     "twice": (edited("<width>20<", "<width>20</width><width>20<"), "'width' is there twice"),
     "text beside elements": (
@@ -206,7 +206,7 @@ BROKEN |= {
     ),
     "LBP, short subset": (
         lbp("-2147483648 ", ""),
-        "stage 0, tree 0: 10 numbers in internalNodes do not fit 2 leaf",
+        "stage 0, tree 0: 10 numbers in internalNodes cannot fit 2 leaf",
     ),
     "LBP, no cells": (
         lbp("<rect>", "<rects>").replace("</rect>", "</rects>", 1),
@@ -229,7 +229,7 @@ BROKEN |= {
     ),
     "old, loop": (
         old("<left_val>-4.</left_val>", "<left_node>1</left_node>"),
-        "stage 0, tree 1: 2 nodes do not fit 2",
+        "stage 0, tree 1: 2 nodes cannot fit 2 leaf values; ",
     ),
     "old, root as a child": (old("<left_node>1<", "<left_node>0<"), "tree 1: node 0: left_node is 0"),
     "old, far child": (old("<left_node>1<", "<left_node>9<"), "node 1: left child 9 is not a later node"),

@@ -2,6 +2,7 @@ import json
 import re
 from pathlib import Path
 
+import builders
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from sample_cascades import accept_all, assert_same, cascade_with, random_cascad
 from vjcascade.cascade import Cascade
 from vjcascade.errors import ModelError
 from vjcascade.formats.cascade_files import dump_cascade, load_cascade, parse_cascade, save_cascade
+from vjcascade.formats.new_format import write_new
 from vjcascade.types import FeatureType, Size
 
 OPENCV_TRAINED = Path(__file__).resolve().parents[3] / "shared" / "data" / "opencv-trained"
@@ -181,3 +183,22 @@ def test_third_rectangle_of_no_weight_is_kept():
     feature = parse_cascade(text.encode(), "").features[1]
     assert feature["rects"][2].tolist() == [8, 4, 1, 3]
     assert feature["weights"][2] == 0
+
+
+@pytest.mark.parametrize(
+    ("recorded", "tilted", "mode"),
+    [
+        ("basic", False, "BASIC"),
+        ("core", False, "CORE"),
+        ("all", False, "ALL"),
+        ("all", True, "ALL"),
+        ("basic", True, "ALL"),
+        (None, False, "CORE"),
+        (3, True, "ALL"),
+        ("<script>", False, "CORE"),
+    ],
+)
+def test_the_mode_is_that_of_the_training(rng, recorded, tilted, mode):
+    cascade = builders.random_cascade(rng, tilted_share=float(tilted))
+    cascade = cascade.with_metadata({} if recorded is None else {"settings": {"mode": recorded}})
+    assert f"<mode>{mode}</mode>" in write_new(cascade)

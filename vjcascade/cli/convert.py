@@ -10,7 +10,8 @@ from vjcascade.cli.text import printable
 from vjcascade.errors import ModelError, SettingsError
 from vjcascade.messages import pluralize
 
-_NOT_XML = {".yml", ".yaml", ".json"}
+_WRITTEN = {"", ".xml"}
+"""Suffixes of names, apart from .gz."""
 
 
 def convert(model: Path, output: Path, /, *, format: Literal["new", "old"] = "new") -> None:  # noqa: A002  the option
@@ -42,6 +43,8 @@ def convert(model: Path, output: Path, /, *, format: Literal["new", "old"] = "ne
 
 def _check_name(output: Path) -> None:
     """Refuse names that promise what is not written."""
-    suffixes = [suffix.lower() for suffix in output.suffixes if suffix.lower() != ".gz"]
-    if suffixes and suffixes[-1] in _NOT_XML:
-        raise SettingsError(f"{output}: only XML is written; give a name that ends in .xml or .xml.gz")
+    suffix = output.with_suffix("").suffix if output.suffix.lower() == ".gz" else output.suffix
+    if suffix.lower() not in _WRITTEN:
+        raise SettingsError(
+            f"{output}: {suffix} files are not written, only XML is; give a name that ends in .xml or .xml.gz"
+        )

@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from vjcascade.cascade import Cascade
 
 
+_BOOST_TYPES = {
+    "DAB": " (discrete AdaBoost)",
+    "RAB": " (real AdaBoost)",
+    "LB": " (LogitBoost)",
+    "GAB": " (gentle AdaBoost)",
+}
+
+
 def inspect(model: Path, /) -> None:
     """Show what is in a model file.
 
@@ -41,7 +49,7 @@ def _lines(model: Path, cascade: Cascade) -> Iterator[str]:
     yield f"stages: {cascade.n_stages}"
     yield f"weak classifiers: {trees}{nodes}; in each stage: {' '.join(map(str, cascade.stage_sizes))}"
     yield f"features: {len(cascade.features)} {_kinds(cascade)}"
-    yield from _training_lines(cascade)
+    yield from _training_lines(cascade) if cascade.metadata else _opencv_lines(model, cascade.n_stages)
 
 
 def _kinds(cascade: Cascade) -> str:
@@ -51,8 +59,6 @@ def _kinds(cascade: Cascade) -> str:
 
 
 def _training_lines(cascade: Cascade) -> list[str]:
-    if not cascade.metadata:
-        return ["how it was trained: not recorded in the file"]
     try:
         return list(_record_lines(cascade))
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):  # not a record of ours
@@ -60,6 +66,21 @@ def _training_lines(cascade: Cascade) -> list[str]:
             "\nhow it was trained, as the file records it:",
             json.dumps(cascade.metadata, indent=2, ensure_ascii=False),
         ]
+
+
+def _opencv_lines(model: Path, n_stages: int) -> Iterator[str]:
+    """Yield what opencv_traincascade recorded of the training, by the names of its options."""
+    from vjcascade.formats.cascade_files import recorded_settings
+
+    settings = recorded_settings(model)
+    if not settings:
+        yield "how it was trained: not recorded in the file"
+        return
+    yield "\nhow it was trained, as opencv_traincascade records it:"
+    if settings.get("stageNum") == str(n_stages):
+        del settings["stageNum"]
+    for name, value in settings.items():
+        yield f"  {name}: {value}{_BOOST_TYPES.get(value, '') if name == 'boostType' else ''}"
 
 
 def _record_lines(cascade: Cascade) -> Iterator[str]:

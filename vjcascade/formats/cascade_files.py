@@ -20,7 +20,7 @@ from vjcascade.formats._source import read_model, unpacked
 from vjcascade.formats._text import parse_json, parse_yaml
 from vjcascade.formats._tree import Node, explained
 from vjcascade.formats._xml import parse_xml
-from vjcascade.formats.new_format import read_new, write_new
+from vjcascade.formats.new_format import read_new, read_settings, write_new
 from vjcascade.formats.old_format import read_old, write_old
 
 CascadeFormat = Literal["new", "old"]
@@ -83,6 +83,33 @@ def parse_cascade(data: bytes, name: str) -> Cascade:
     """
     with explained(f"{name}: ", advice="; get a fresh copy of the file, or train the cascade again"):
         return _cascade_of(unpacked(data))
+
+
+def recorded_settings(path: Path) -> dict[str, str]:
+    """Return the settings of training that `opencv_traincascade` wrote into a model file.
+
+    Parameters
+    ----------
+    path : Path
+        A cascade file, as `load_cascade` takes it.
+
+    Returns
+    -------
+    dict of str to str
+        By the names in the file, such as "minHitRate"; nothing where none are recorded.
+
+    Raises
+    ------
+    ModelNotFoundError, ModelError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> recorded_settings(Path("cascade.xml"))["boostType"]  # doctest: +SKIP
+    'GAB'
+    """
+    with explained(f"{path}: "):
+        return read_settings(_first_element(_parsed(unpacked(read_model(path))))[1])
 
 
 def save_cascade(cascade: Cascade, path: Path, format: CascadeFormat = "new") -> None:  # noqa: A002  as open() has mode

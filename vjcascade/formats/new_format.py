@@ -35,6 +35,7 @@ from vjcascade.formats._parts import (
     rect_texts,
 )
 from vjcascade.formats._tree import Node, explained
+from vjcascade.messages import pluralize, shortened
 from vjcascade.types import FEATURE_DTYPE, LBP_DTYPE, FeatureType, Size
 
 _CASCADE = """\
@@ -83,6 +84,12 @@ _CELL = """\
     <_>
       <rect>
         {} {} {} {}</rect></_>"""
+
+_SETTINGS = (
+    *("boostType", "minHitRate", "maxFalseAlarm", "weightTrimRate", "maxDepth", "maxWeakCount"),
+    *("mode", "stageNum"),
+)
+"""Settings of training that are shown to people."""
 
 _HaarNode = tuple[int, float, int, int]
 _LbpNode = tuple[int, list[int], int, int]
@@ -183,7 +190,7 @@ def write_new(cascade: Cascade) -> str:
         window=cascade.window,
         max_stage_size=cascade.stage_sizes.max(),
         n_categories=256 if is_lbp else 0,
-        mode="" if is_lbp else _MODE.format("ALL" if cascade.features["tilted"].any() else "CORE"),
+        mode="" if is_lbp else _MODE.format(_mode_text(cascade)),
         n_stages=cascade.n_stages,
         stages="\n".join(_stage_text(cascade, number) for number in range(cascade.n_stages)),
         features="\n".join(
@@ -191,6 +198,63 @@ def write_new(cascade: Cascade) -> str:
             for feature in cascade.features
         ),
     )
+
+
+def read_settings(root: Node) -> dict[str, str]:
+    """Return what `opencv_traincascade` recorded of its settings, by its own names; no detector reads them.
+
+    Parameters
+    ----------
+    root : Node
+        What the first top-level element of the file holds.
+
+    Returns
+    -------
+    dict of str to str
+        Words of the file, numbers in a short form; nothing if it says no more than what follows from the cascade.
+
+    Examples
+    --------
+    >>> read_settings({"stageParams": {"boostType": "GAB", "minHitRate": "9.9500000476837158e-01"}})
+    {'boostType': 'GAB', 'minHitRate': '0.995'}
+    >>> read_settings({"stageParams": {"maxWeakCount": "100"}})
+    {}
+    """
+    stage, features = (_plain_values(root, name) for name in ("stageParams", "featureParams"))
+    if not stage.keys() - {"maxWeakCount"}:
+        return {}
+    return {
+        name: value
+        for name, value in {**stage, **features, **_plain_values(root)}.items()
+        if name in _SETTINGS
+    }
+
+
+def _plain_values(node: Node, name: str = "") -> dict[str, str]:
+    """Return the plain values in the child `name`, or in the node itself, numbers in the digits of float32."""
+    found = node.get(name) if name and isinstance(node, dict) else node
+    words = (
+        {key: value for key, value in found.items() if isinstance(value, str)}
+        if isinstance(found, dict)
+        else {}
+    )
+    return {key: _short(value) for key, value in words.items()}
+
+
+def _short(word: str) -> str:
+    try:
+        return f"{tree.real(word):.7g}"
+    except ModelError:
+        return shortened(word, 40)
+
+
+def _mode_text(cascade: Cascade) -> str:
+    """Return the mode of the pool that features were chosen from, if it is recorded, else the least that fits."""
+    settings = cascade.metadata.get("settings")
+    recorded = str(settings.get("mode")).upper() if isinstance(settings, dict) else ""
+    if cascade.features["tilted"].any():
+        return "ALL"
+    return recorded if recorded in {"BASIC", "CORE", "ALL"} else "CORE"
 
 
 def _checked_type(root: Node, tag: str, *supported: str) -> str:
@@ -228,7 +292,8 @@ def _tree(
     words = tree.words(node, "internalNodes")
     leaves = [tree.real(word) for word in tree.words(node, "leafValues")]
     if len(words) != length * (len(leaves) - 1):
-        raise ModelError(f"{len(words)} numbers in internalNodes do not fit {len(leaves)} leaf values")
+        n_words, n_leaves = pluralize(len(words), "number"), pluralize(len(leaves), "leaf value")
+        raise ModelError(f"{n_words} in internalNodes cannot fit {n_leaves}")
     nodes = [read_node(words[i : i + length]) for i in range(0, len(words), length)]
     return parents_first(nodes), leaves
 

@@ -34,6 +34,7 @@ from vjcascade.formats._parts import (
     rect_texts,
 )
 from vjcascade.formats._tree import Node, explained
+from vjcascade.messages import pluralize
 from vjcascade.types import FEATURE_DTYPE, FeatureType, Size
 
 _EPSILON = np.finfo(np.float32).eps
@@ -198,7 +199,8 @@ def _tree(item: Node, n_nodes: int) -> _Tree:
                 continue
             raise ModelError("it is alone in its tree, and does not have both left_val and right_val")
     if len(found.leaves) != len(item) + 1:
-        raise ModelError(f"{len(item)} nodes do not fit {len(found.leaves)} leaf values")
+        size, n_leaves = pluralize(len(item), "node"), pluralize(len(found.leaves), "leaf value")
+        raise ModelError(f"{size} cannot fit {n_leaves}")
     return found._replace(nodes=parents_first(found.nodes))
 
 
