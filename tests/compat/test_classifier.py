@@ -54,14 +54,67 @@ def test_paths_of_all_kinds(model, form):
     assert not cv2.CascadeClassifier(filename=form(model)).empty()
 
 
-def test_results_are_arrays_even_where_nothing_is_found(classifier):
+def test_nothing_found_is_an_empty_tuple_as_in_opencv(classifier):
     blank = np.zeros((60, 60), np.uint8)
     for image in (blank, blank[:5], blank[:0], np.empty((0, 0, 3), np.uint8), None):
-        assert classifier.detectMultiScale(image).shape == (0, 4)
-        assert [part.shape for part in classifier.detectMultiScale2(image)] == [(0, 4), (0,)]
-        boxes, levels, weights = classifier.detectMultiScale3(image)
-        assert (boxes.shape, levels.shape, weights.shape) == ((0, 4), (0,), (0,))
-        assert (boxes.dtype, levels.dtype, weights.dtype) == (np.int32, np.int32, np.float64)
+        assert classifier.detectMultiScale(image) == ()
+        assert classifier.detectMultiScale(image, minNeighbors=0) == ()
+        assert classifier.detectMultiScale2(image) == ((), ())
+        assert classifier.detectMultiScale3(image, outputRejectLevels=True) == ((), (), ())
+
+
+def test_what_is_found_is_in_arrays(classifier, noise):
+    assert classifier.detectMultiScale(noise, minNeighbors=0).dtype == np.int32
+    boxes, levels, weights = classifier.detectMultiScale3(noise, minNeighbors=0)
+    assert (boxes.shape, levels.shape, weights.shape) == ((len(boxes), 4), (len(boxes),), (len(boxes),))
+    assert (boxes.dtype, levels.dtype, weights.dtype) == (np.int32, np.int32, np.float64)
+
+
+BAD_CALLS = [
+    (lambda c: c.detectMultiScale(None, minNeighbours=3), "'minNeighbours'; did you mean 'minNeighbors'"),
+    (lambda c: c.detectMultiScale(None, scale_factor=3), "'scale_factor'; did you mean 'scaleFactor'"),
+    (
+        lambda c: c.detectMultiScale(None, colour=3),
+        "'colour'; it takes image, scaleFactor, minNeighbors, flags, minS",
+    ),
+    (lambda c: c.detectMultiScale(), "missing a required argument: 'image'; it takes image"),
+    (lambda c: c.detectMultiScale(None, image=None), "multiple values for argument 'image'"),
+    (lambda c: c.detectMultiScale2(None, 1.1, 3, 0, (0, 0), (0, 0), 1), "too many positional arguments"),
+    (
+        lambda _: cv2.CascadeClassifier("a.xml", 5),
+        "in function 'CascadeClassifier': too many .*; it takes filename",
+    ),
+    (lambda _: cv2.CascadeClassifier(file="a.xml"), "'file'; did you mean 'filename'"),
+    (lambda c: c.empty(1), "in function 'empty': too many positional arguments; it takes no arguments"),
+    (lambda _: cv2.CascadeClassifier.convert("a.xml"), "missing a required argument: 'newcascade'"),
+    (lambda _: cv2.groupRectangles([], 1, 0.2, 3), "it takes rectList, groupThreshold, eps"),
+]
+
+
+@pytest.mark.parametrize(("call", "words"), BAD_CALLS, ids=range(len(BAD_CALLS)))
+@pytest.mark.parametrize("kind", [opencv().error, TypeError])
+def test_calls_that_do_not_fit_are_refused_as_by_opencv(classifier, call, words, kind):
+    with pytest.raises(kind, match=words) as caught:
+        call(classifier)
+    assert caught.value.code == -5
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("CascadeClasifier", "did you mean 'CascadeClassifier'"),
+        ("cascadeclassifier", "did you mean 'CascadeClassifier'"),
+        ("CASCADE_SCALE_IMAGES", "did you mean 'CASCADE_SCALE_IMAGE'"),
+        ("imraed", "did you mean 'imread'"),
+        ("cv", r"write cv2\.CASCADE_SCALE_IMAGE for cv2\.cv\.CV_HAAR_SCALE_IMAGE"),
+        ("CV_HAAR_SCALE_IMAGE", "since OpenCV 3, its name is CASCADE_SCALE_IMAGE"),
+        ("CV_HAAR_FIND_BIGGEST_OBJECT", "its name is CASCADE_FIND_BIGGEST_OBJECT"),
+    ],
+)
+def test_names_that_are_not_there_get_a_hint(name, words):
+    assert not hasattr(cv2, name)
+    with pytest.raises(AttributeError, match=f"has '{name}'; .*{words}"):
+        getattr(cv2, name)
 
 
 def test_levels_and_weights_come_with_and_without_the_flag(classifier, noise):

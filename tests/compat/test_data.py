@@ -62,6 +62,25 @@ def test_places(nowhere, place):
     assert not CascadeClassifier(data.haarcascades + "haarcascade_eye.xml").empty()
 
 
+@pytest.mark.parametrize(
+    "place", ["opencv4/cv2/data", ".venv-4/lib/python3.11/site-packages/cv2/data", "cv2/data"]
+)
+def test_what_was_found_stays_found_in_another_working_directory(nowhere, monkeypatch, place):
+    put(nowhere / place, "haarcascade_eye.xml")
+    monkeypatch.setattr(sys, "path", [""])  # the working directory, as in an interactive session
+    folder, eye = data.haarcascades, data.find("eye")
+    assert Path(folder).is_absolute()
+    (nowhere / "else").mkdir()
+    monkeypatch.chdir(nowhere / "else")
+    assert data.haarcascades == folder
+    assert data.find("eye") == eye
+    assert not CascadeClassifier(data.haarcascades + "haarcascade_eye.xml").empty()
+    shutil.rmtree(nowhere / place)
+    assert not data.has_models(data.haarcascades, "haarcascades")
+    with pytest.raises(ModelNotFoundError):
+        data.find("eye")
+
+
 def test_modules_that_can_be_imported_come_first(nowhere, monkeypatch):
     put(nowhere / "usr/share/opencv4/haarcascades", "haarcascade_eye.xml", "haarcascade_smile.xml")
     put(nowhere / "modules/cv2/data", "haarcascade_eye.xml")
@@ -106,7 +125,7 @@ def test_no_folder_at_all(nowhere, monkeypatch):
 
 
 def test_other_names_are_not_there():
-    with pytest.raises(AttributeError, match="no attribute 'hogcascades'"):
+    with pytest.raises(AttributeError, match="no attribute 'hogcascades'; did you mean 'haarcascades'"):
         data.hogcascades  # noqa: B018
 
 

@@ -34,8 +34,11 @@ def test_without_a_threshold_the_boxes_come_back_as_a_copy():
 
 @pytest.mark.parametrize("boxes", [[], (), None, np.empty((0, 4), np.int32)])
 def test_no_boxes(boxes):
-    groups, weights = cv2.groupRectangles(boxes, 1)
-    assert (groups.shape, weights.shape) == ((0, 4), (0,))
+    assert cv2.groupRectangles(boxes, 1) == ((), ())
+
+
+def test_no_class_that_is_large_enough():
+    assert cv2.groupRectangles(BOXES, 9) == ((), ())
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,23 @@ except cv2.error as error:
     print('!empty()' in str(error), 'nowhere.xml' in str(error))
 """
 
+NO_FACE = """
+import numpy as np
+def faces_in(img):
+    return cascade.detectMultiScale(img, 1.3, 5)
+cascade = cv2.CascadeClassifier(cv2.data.find('frontalface') if hasattr(cv2.data, 'find') else MODEL)
+faces, many = faces_in(np.zeros((90, 90), np.uint8)), faces_in(cv2.imread('picture.png'))
+if faces == ():
+    print('equal')
+if faces is ():
+    print('same')
+if isinstance(faces, tuple) and type(faces) is tuple and not faces:
+    print('tuple')
+if many is not () and not isinstance(many, tuple) and many.shape[1] == 4:
+    print('array')
+"""
+"""How course material and scripts ask whether anything was found."""
+
 STARTS = {
     "import changed": "import vjcascade.compat as cv2",
     "after install": "import vjcascade.compat\nvjcascade.compat.install()\nimport cv2",
@@ -130,3 +147,10 @@ def test_a_light_import(folder):
     script = "import sys\nfind = cv2.data.find('frontalface')\ncv2.imread\nprint('numba' in sys.modules)"
     assert printed(script, "import changed", folder) == ["False"]
     assert compat.data.find("frontalface").exists()
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.filterwarnings("ignore")
+def test_the_ways_to_ask_whether_anything_was_found(start, folder):
+    model = f"MODEL = {str(compat.data.find('frontalface'))!r}"
+    assert printed(model + NO_FACE, start, folder) == ["equal", "same", "tuple", "array"]

@@ -51,6 +51,21 @@ def resize_exact(gray, sizes):
     }
 
 
+@offered
+def evaluate(xml, statements):
+    """Return what expressions over `cv2`, a classifier `c` and a black picture `z` give: results, or kinds of errors."""
+    names = {"cv2": cv2, "np": np, "c": load(xml), "z": np.zeros((60, 60), np.uint8)}
+    kinds, texts = [], []
+    for statement in statements:
+        try:
+            kind, text = "result", repr(eval(str(statement), names))
+        except Exception as error:  # what is wanted
+            kind, text = type(error).__name__, str(error)
+        kinds.append(kind)
+        texts.append(text)
+    return {"kinds": np.array(kinds), "texts": np.array(texts)}
+
+
 def load(xml):
     """Load a cascade or say that OpenCV cannot."""
     classifier = cv2.CascadeClassifier(str(xml))

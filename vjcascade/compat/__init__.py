@@ -4,8 +4,9 @@
 other name (`imread`, `cvtColor`, `VideoCapture`, `error`, ...) from the OpenCV that is installed, whatever its
 version. For code that cannot be changed, `install` puts the missing names into `cv2` itself.
 
-Results are those of OpenCV 4.14, with two differences, both for the better: they always are arrays, of shape
-(n, 4) even where nothing was found, and their order never changes from run to run.
+Results are those of OpenCV 4.14, an empty tuple where nothing was found included: running code relies on it, by
+`if faces == ()`, `faces is ()` and `isinstance(faces, tuple)`, and code that would need an array there does not run on
+OpenCV either. One thing differs, for the better: their order never changes from run to run.
 
 Examples
 --------
@@ -34,7 +35,22 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(cv2, name)
     except AttributeError:
-        raise AttributeError(f"neither {__name__} nor OpenCV {cv2.__version__} has {name!r}") from None
+        hint = _hint(name, [*__all__, *dir(cv2)])
+        raise AttributeError(f"neither {__name__} nor OpenCV {cv2.__version__} has {name!r}{hint}") from None
+
+
+def _hint(name: str, known: list[str]) -> str:
+    """Say what a name of OpenCV 2 is called now, or what was meant by a misspelt one."""
+    from vjcascade.messages import near_name
+
+    if name == "cv":
+        return (
+            "; the module cv2.cv was OpenCV 2's: write cv2.CASCADE_SCALE_IMAGE for cv2.cv.CV_HAAR_SCALE_IMAGE"
+        )
+    if name.startswith("CV_HAAR_"):
+        return f"; since OpenCV 3, its name is {name.replace('CV_HAAR', 'CASCADE')}"
+    near = near_name(name, known)
+    return f"; did you mean {near!r}?" if near else ""
 
 
 def __dir__() -> list[str]:

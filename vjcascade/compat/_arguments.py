@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import index
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +16,11 @@ from vjcascade.compat._errors import asserted, bad_argument
 from vjcascade.detection.scales import MAX_LEVELS, Level, scan_levels
 from vjcascade.errors import SettingsError
 from vjcascade.imaging import opencv
+from vjcascade.messages import near_name, suggest
 from vjcascade.types import Size
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _INT32 = np.iinfo(np.int32)
 
@@ -23,6 +29,32 @@ _TO_8_BIT = {
     "u": "for 16-bit pictures `(image >> 8).astype(np.uint8)`",
     "f": "`(image * 255).round().astype(np.uint8)` if it lies in 0 to 1",
 }
+
+
+def checked_call(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a function refuse calls that do not fit its parameters by a `cv2.error` (and TypeError), as OpenCV's do."""
+    signature = inspect.signature(function)
+    class_name, _, method = function.__qualname__.rpartition(".")
+    name = class_name if method == "__init__" else method
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise bad_argument(name, f"{error}; {_advice(list(signature.parameters), kwargs)}") from None
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _advice(parameters: list[str], keywords: Iterable[str]) -> str:
+    """Say what was meant by a keyword, or what a function takes."""
+    known = [name for name in parameters if name != "self"]
+    unknown = next((name for name in keywords if name not in known), "")
+    if unknown and near_name(unknown, known):
+        return suggest(unknown, known)
+    return f"it takes {', '.join(known) or 'no arguments'}"
 
 
 class Settings(NamedTuple):

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vjcascade.compat import data
-from vjcascade.compat._arguments import Settings, checked_settings, gray_picture
+from vjcascade.compat._arguments import Settings, checked_call, checked_settings, gray_picture
 from vjcascade.compat._errors import asserted, bad_argument
 from vjcascade.compat._nodes import is_file_node, tree_of
+from vjcascade.compat._results import Boxes, Counts, Weights, opencv_list
 from vjcascade.detection import Scanner, group_windows
 from vjcascade.detection.detector import clipped, raw_windows
 from vjcascade.errors import ModelError, ModelNotFoundError
@@ -28,7 +28,6 @@ CASCADE_SCALE_IMAGE = 2
 CASCADE_FIND_BIGGEST_OBJECT = 4
 CASCADE_DO_ROUGH_SEARCH = 8
 
-Boxes: TypeAlias = NDArray[np.int32]
 PathName: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes]"
 
 _TYPE_NUMBERS = {FeatureType.HAAR: 0, FeatureType.LBP: 1}
@@ -72,15 +71,17 @@ class CascadeClassifier:
     >>> faces = CascadeClassifier(data.find("frontalface"))
     >>> faces.empty(), faces.getOriginalWindowSize()
     (False, (24, 24))
-    >>> faces.detectMultiScale(np.zeros((100, 100), np.uint8)).shape
-    (0, 4)
+    >>> faces.detectMultiScale(np.zeros((100, 100), np.uint8))
+    ()
     """
 
+    @checked_call
     def __init__(self, filename: PathName | None = None) -> None:
         self._model = _NOTHING
         if filename is not None:
             self.load(filename)
 
+    @checked_call
     def load(self, filename: PathName) -> bool:
         """Load a model file, in any form of OpenCV's formats, new or old, Haar or LBP.
 
@@ -116,6 +117,7 @@ class CascadeClassifier:
             self._model = _Model(None, str(error))
         return not self.empty()
 
+    @checked_call
     def read(self, node: Any) -> bool:
         """Take the model from a node of an open `cv2.FileStorage`; new format only, as in OpenCV.
 
@@ -147,25 +149,30 @@ class CascadeClassifier:
             self._model = _Model(None, f"the node given to `read` is no cascade: {error}")
         return not self.empty()
 
+    @checked_call
     def empty(self) -> bool:
         """Tell whether there is no model, because none was loaded or the last one could not be."""
         return self._model.scanner is None
 
+    @checked_call
     def getOriginalWindowSize(self) -> tuple[int, int]:
         """Return the width and height that the cascade was trained with; the smallest object it finds."""
         width, height = self._scanner("getOriginalWindowSize").cascade.window
         return width, height
 
+    @checked_call
     def getFeatureType(self) -> int:
         """Return 0 for Haar features, 1 for LBP."""
         return _TYPE_NUMBERS[self._scanner("getFeatureType").cascade.feature_type]
 
+    @checked_call
     def isOldFormatCascade(self) -> bool:
         """Return False, as OpenCV 4 does: files in the old format are converted while they are loaded."""
         self._scanner("isOldFormatCascade")
         return False
 
     @staticmethod
+    @checked_call
     def convert(oldcascade: PathName, newcascade: PathName) -> bool:
         """Write a model file in the new format, in XML.
 
@@ -204,6 +211,7 @@ class CascadeClassifier:
             return False
         return True
 
+    @checked_call
     def detectMultiScale(
         self,
         image: Any,
@@ -232,7 +240,7 @@ class CascadeClassifier:
         Returns
         -------
         ndarray of shape (n, 4), dtype int32
-            `x, y, w, h`; n may be 0.
+            `x, y, w, h`; an empty tuple if nothing was found, as in OpenCV, for scripts ask `if faces == ()`.
 
         Raises
         ------
@@ -247,8 +255,9 @@ class CascadeClassifier:
         ...     print(x, y, w, h)
         """
         settings = checked_settings("detectMultiScale", scaleFactor, minNeighbors, flags, minSize, maxSize)
-        return self._found("detectMultiScale", image, settings).boxes
+        return opencv_list(self._found("detectMultiScale", image, settings).boxes)
 
+    @checked_call
     def detectMultiScale2(
         self,
         image: Any,
@@ -257,7 +266,7 @@ class CascadeClassifier:
         flags: int = 0,
         minSize: Sequence[int] = (0, 0),
         maxSize: Sequence[int] = (0, 0),
-    ) -> tuple[Boxes, NDArray[np.int32]]:
+    ) -> tuple[Boxes, Counts]:
         """Find objects of all sizes, and how many raw windows speak for each.
 
         Parameters
@@ -278,7 +287,7 @@ class CascadeClassifier:
         objects : ndarray of shape (n, 4), dtype int32
             `x, y, w, h`.
         numDetections : ndarray of shape (n,), dtype int32
-            Raw windows in each group; 1 for raw windows.
+            Raw windows in each group; 1 for raw windows. Both are empty tuples if nothing was found.
 
         Raises
         ------
@@ -288,14 +297,14 @@ class CascadeClassifier:
         Examples
         --------
         >>> faces = CascadeClassifier(data.find("frontalface"))
-        >>> objects, counts = faces.detectMultiScale2(np.zeros((100, 100), np.uint8))
-        >>> objects.shape, counts.shape
-        ((0, 4), (0,))
+        >>> faces.detectMultiScale2(np.zeros((100, 100), np.uint8))
+        ((), ())
         """
         settings = checked_settings("detectMultiScale2", scaleFactor, minNeighbors, flags, minSize, maxSize)
         found = self._found("detectMultiScale2", image, settings)
-        return found.boxes, found.neighbors
+        return opencv_list(found.boxes), opencv_list(found.neighbors)
 
+    @checked_call
     def detectMultiScale3(
         self,
         image: Any,
@@ -305,7 +314,7 @@ class CascadeClassifier:
         minSize: Sequence[int] = (0, 0),
         maxSize: Sequence[int] = (0, 0),
         outputRejectLevels: bool = False,
-    ) -> tuple[Boxes, NDArray[np.int32], NDArray[np.float64]]:
+    ) -> tuple[Boxes, Counts, Weights]:
         """Find objects of all sizes, and how sure the last stage is of each.
 
         Parameters
@@ -331,7 +340,7 @@ class CascadeClassifier:
             Stages passed: since OpenCV 3, all of them.
         levelWeights : ndarray of shape (n,), dtype float64
             The last stage's sum of leaf values; the largest of the group. Not a margin: the stage's threshold is
-            not taken off.
+            not taken off. All three are empty tuples if nothing was found.
 
         Raises
         ------
@@ -341,15 +350,15 @@ class CascadeClassifier:
         Examples
         --------
         >>> faces = CascadeClassifier(data.find("frontalface"))
-        >>> objects, levels, weights = faces.detectMultiScale3(np.zeros((100, 100), np.uint8), outputRejectLevels=True)
-        >>> objects.shape, levels.dtype.name, weights.dtype.name
-        ((0, 4), 'int32', 'float64')
+        >>> faces.detectMultiScale3(np.zeros((100, 100), np.uint8), outputRejectLevels=True)
+        ((), (), ())
         """
         del outputRejectLevels
         settings = checked_settings("detectMultiScale3", scaleFactor, minNeighbors, flags, minSize, maxSize)
         n_stages = self._scanner("detectMultiScale3").cascade.n_stages
         found = self._found("detectMultiScale3", image, settings)
-        return found.boxes, np.full(len(found), n_stages, np.int32), found.scores
+        levels = np.full(len(found), n_stages, np.int32)
+        return opencv_list(found.boxes), opencv_list(levels), opencv_list(found.scores)
 
     def _scanner(self, function: str) -> Scanner:
         """Return the scanner, or say why there is none."""

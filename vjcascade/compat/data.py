@@ -19,7 +19,13 @@ from itertools import chain, islice
 from pathlib import Path
 
 from vjcascade.errors import ModelNotFoundError
-from vjcascade.messages import near_name
+from vjcascade.messages import near_name, suggest
+
+_chosen: dict[str, str] = {}
+"""The folder that `haarcascades` or `lbpcascades` names: once found, the same from any working directory."""
+
+_seen: dict[Path, None] = {}
+"""All folders in which model files were found, in order; they are looked at again last, from any working directory."""
 
 haarcascades: str
 lbpcascades: str
@@ -94,8 +100,8 @@ def available() -> dict[str, Path]:
     Looked at are, in this order, ours; `cv2/data` beside the modules that can be imported, and scikit-image's
     LBP file there; a wheel or source of OpenCV in a folder `opencv*` of the working directory; the environments that
     are active, those in the working directory (`.venv*`, `venv*`, `env`), and those in the usual places of conda and
-    virtualenvwrapper; and OpenCV's packages and builds in the system's folders. Where a name comes twice, the first
-    counts.
+    virtualenvwrapper; OpenCV's packages and builds in the system's folders; and, after a change of the working
+    directory, what was found before. Where a name comes twice, the first counts.
 
     Examples
     --------
@@ -105,6 +111,7 @@ def available() -> dict[str, Path]:
     found: dict[str, Path] = {}
     for file in chain.from_iterable(map(_models_in, _folders())):
         found.setdefault(file.stem, file)
+    _seen.update(dict.fromkeys(file.parent for file in found.values()))
     return dict(sorted(found.items()))
 
 
@@ -136,9 +143,12 @@ def hint(name: str) -> str:
 
 def __getattr__(name: str) -> str:
     if name not in _PATTERNS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with_models = (folder for folder in _folders() if has_models(str(folder), name))
-    return os.path.join(next(with_models, _default_folder()), "")  # noqa: PTH118  (the separator at the end)
+        hint = suggest(name, ["haarcascades", "lbpcascades", "find", "available"])
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; {hint}")
+    if not has_models(_chosen.get(name, ""), name):
+        with_models = (str(folder) for folder in _folders() if has_models(str(folder), name))
+        _chosen[name] = next(with_models, "")
+    return os.path.join(_chosen[name] or _default_folder(), "")  # noqa: PTH118  (the separator at the end)
 
 
 def _default_folder() -> Path:
@@ -170,11 +180,12 @@ def _folders() -> Iterator[Path]:
     for root in _environments():
         for pattern in _IN_ENVIRONMENT:
             yield from _matching(root, pattern)
+    yield from list(_seen)
 
 
 def _beside_modules(name: str) -> Iterator[Path]:
     """Yield a folder for every place that modules are imported from."""
-    return (Path(entry or ".") / name for entry in sys.path)
+    return (Path(entry).absolute() / name for entry in sys.path)
 
 
 def _environments() -> Iterator[Path]:

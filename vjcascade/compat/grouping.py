@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.compat._arguments import real, whole
+from vjcascade.compat._arguments import checked_call, real, whole
 from vjcascade.compat._errors import bad_argument
+from vjcascade.compat._results import Boxes, Counts, opencv_list
 from vjcascade.detection import group_windows
 from vjcascade.detection.grouping import GROUP_EPS
 from vjcascade.types import Detections
@@ -18,9 +19,8 @@ _FUNCTION = "groupRectangles"
 _INT32 = np.iinfo(np.int32)
 
 
-def groupRectangles(
-    rectList: Any, groupThreshold: int, eps: float = GROUP_EPS
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+@checked_call
+def groupRectangles(rectList: Any, groupThreshold: int, eps: float = GROUP_EPS) -> tuple[Boxes, Counts]:
     """Average the boxes of each class of similar ones, and drop small classes: `cv2.groupRectangles`.
 
     Parameters
@@ -35,9 +35,9 @@ def groupRectangles(
     Returns
     -------
     rectList : ndarray of shape (n, 4), dtype int32
-        Mean boxes, in the order of the first box of each class; n may be 0.
+        Mean boxes, in the order of the first box of each class.
     weights : ndarray of shape (n,), dtype int32
-        Boxes in each class.
+        Boxes in each class. Both are empty tuples, as in OpenCV, if no class is left.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def groupRectangles(
         raise bad_argument(_FUNCTION, f"eps is {share}; give a finite number, for example {GROUP_EPS}")
     ones = np.ones(len(boxes), np.int32)
     found = group_windows(Detections(boxes, np.zeros(len(boxes)), ones), threshold, share)
-    return found.boxes, found.neighbors
+    return opencv_list(found.boxes), opencv_list(found.neighbors)
 
 
 def _boxes(rect_list: Any) -> NDArray[np.int32]:
