@@ -4,14 +4,16 @@
 sizes: those inside scikit-image, and a choice of those in ``../shared/data``, colour and grey, some cut to odd sizes. Each model meets
 each picture in some of the kinds of cases below: scale factors, 0 or 3 least neighbours, bounds on the size, sensible or not.
 What `detectMultiScale3` and `detectMultiScale2` return is compared: rectangles (raw windows where the least neighbours are 0), counts,
-levels and level weights, as sets. Which cases a picture gets depends on its name and on the seed alone, not on what else is compared.
+levels and level weights, and their order. Which cases a picture gets depends on its name and on the seed alone, not on what else is compared.
+
+``python tools/check_equality.py --files FOLDER --photos FOLDER`` compares all cascade files in any folder so, on given pictures, which stay
+uncut. Files that only one of the libraries loads are named; one that only OpenCV loads is a difference, too.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import itertools
 import sys
 import tempfile
 import time
@@ -20,10 +22,20 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from detection_data import SHARED_DATA, Model, Pictures, bgr, find_models, find_oracle, loadable
+from detection_data import (
+    SHARED_DATA,
+    Model,
+    Pictures,
+    bgr,
+    files_in,
+    find_models,
+    find_oracle,
+    loadable,
+    pictures_in,
+)
 from library_process import COLUMNS, LibraryError, LibraryProcess
 from numpy.typing import NDArray
 
@@ -94,19 +106,23 @@ class Picture(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One case of a model and a picture: what the libraries found, rows of `COLUMNS` and how often each is there."""
+    """One case of a model and a picture: what the libraries found, rows of `COLUMNS`, in order."""
 
     model: str
     where: str
     raw: bool
-    theirs: Counter[tuple[float, ...]]
-    ours: Counter[tuple[float, ...]]
+    theirs: list[tuple[float, ...]]
+    ours: list[tuple[float, ...]]
 
     def difference(self) -> str:
-        """Say what only one library found; nothing if there is no such thing."""
+        """Say what only one library found, or where the order differs; nothing if all is equal."""
         if self.theirs == self.ours:
             return ""
-        parts = (("OpenCV", self.theirs - self.ours), ("vjcascade", self.ours - self.theirs))
+        theirs, ours = Counter(self.theirs), Counter(self.ours)
+        if theirs == ours:
+            place = next(i for i, (a, b) in enumerate(zip(self.theirs, self.ours, strict=True)) if a != b)
+            return f"{self.model}, {self.where}: another order, from row {place} of {len(self.ours)} on"
+        parts = (("OpenCV", theirs - ours), ("vjcascade", ours - theirs))
         only = (f"only {name}: {rows.total()}, as {min(rows)}" for name, rows in parts if rows)
         return f"{self.model}, {self.where}: {'; '.join(only)} ({', '.join(COLUMNS)})"
 
@@ -124,9 +140,9 @@ class Tally:
         """Count a run."""
         self.n_runs += 1
         if run.raw:
-            self.n_windows += run.theirs.total()
+            self.n_windows += len(run.theirs)
         else:
-            self.n_groups += run.theirs.total()
+            self.n_groups += len(run.theirs)
         if difference := run.difference():
             self.differences.append(difference)
 
@@ -139,24 +155,35 @@ def main() -> None:
         ours = stack.enter_context(LibraryProcess(sys.executable, "vjcascade"))
         about = cv.ask("about")
         print(f"{about['version']} and {ours.ask('about')['version']}, seed {arguments.seed}")
-        models, skipped = loadable(find_models(about["models"], work, arguments.models), cv, ours)
-        paths, absent = chosen_paths(Pictures(arguments.data, work), arguments.archives, arguments.seed)
-        paths = paths[: arguments.pictures]
-        print("\n".join([*absent, *skipped, f"{len(models)} models, {len(paths)} pictures"]), flush=True)
+        files = arguments.files
+        wanted = files_in(files) if files else find_models(about["models"], work, arguments.models)
+        models, skipped = loadable(wanted, cv, ours)
+        paths, absent = chosen_paths(arguments, work)
+        print(
+            "\n".join([*absent, *map(str, skipped), f"{len(models)} models, {len(paths)} pictures"]),
+            flush=True,
+        )
         tallies = {model.name: Tally() for model in models}
-        for picture in with_progress(paths, arguments.seed):
-            for run in compare(picture, models, cases_of(picture, models, arguments), (cv, ours)):
-                tallies[run.model].add(run)
+        cut_share = 0.0 if arguments.photos else CUT_SHARE
+        for picture in with_progress(paths, arguments.seed, cut_share):
+            cases = cases_of(picture, models, arguments)
+            for model, model_cases in zip(models, cases, strict=True):
+                compare(picture, model, model_cases, (cv, ours), tallies[model.name])
     print(f"\n{table(tallies)}\n")
     differences = [text for tally in tallies.values() for text in tally.differences]
     print("\n".join(differences[:SHOWN]))
-    print(f"{len(differences)} runs differ; {len(skipped)} models skipped")
-    sys.exit(bool(differences))
+    n_only_theirs = sum(not refusal.theirs for refusal in skipped)
+    print(
+        f"{len(differences)} runs differ; {len(skipped)} models skipped, {n_only_theirs} of them loaded by OpenCV"
+    )
+    sys.exit(bool(differences) or n_only_theirs > 0)
 
 
 def options() -> argparse.Namespace:
     made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--models", nargs="+", metavar="NAME", help="such as eye; all if not given")
+    made.add_argument("--files", type=Path, metavar="FOLDER", help="of cascade files to compare instead")
+    made.add_argument("--photos", type=Path, nargs="+", metavar="PATH", help="pictures, or folders of them")
     made.add_argument("--pictures", type=int, metavar="N", help="the first N of the shuffled pictures")
     made.add_argument(
         "--archives", nargs="*", choices=list(SHARES), default=list(SHARES), metavar="NAME", help="of --data"
@@ -168,7 +195,18 @@ def options() -> argparse.Namespace:
     return made.parse_args()
 
 
-def chosen_paths(pictures: Pictures, archives: Sequence[str], seed: int) -> tuple[list[Path], list[str]]:
+def chosen_paths(arguments: argparse.Namespace, work: Path) -> tuple[list[Path], list[str]]:
+    """Return the pictures that were given, or those of the archives, and a sentence for each archive that is not there."""
+    if arguments.photos:
+        paths = [
+            file for path in arguments.photos for file in (pictures_in(path) if path.is_dir() else [path])
+        ]
+        return paths[: arguments.pictures], []
+    paths, absent = shuffled_paths(Pictures(arguments.data, work), arguments.archives, arguments.seed)
+    return paths[: arguments.pictures], absent
+
+
+def shuffled_paths(pictures: Pictures, archives: Sequence[str], seed: int) -> tuple[list[Path], list[str]]:
     """Return the files, shuffled, and a sentence for each archive that is not there."""
     paths, absent = pictures.bundled(), []
     for archive in archives:
@@ -185,7 +223,7 @@ def generator(seed: int, *names: str) -> np.random.Generator:
     return np.random.default_rng([seed, *(zlib.crc32(name.encode()) for name in names)])
 
 
-def with_progress(paths: Sequence[Path], seed: int) -> Iterator[Picture]:
+def with_progress(paths: Sequence[Path], seed: int, cut_share: float) -> Iterator[Picture]:
     """Yield the pictures; say now and then how long the rest will take."""
     start = said = time.perf_counter()
     for n_done, path in enumerate(paths):
@@ -193,14 +231,14 @@ def with_progress(paths: Sequence[Path], seed: int) -> Iterator[Picture]:
         if n_done and round_ - said > PROGRESS_SECONDS:
             said, left = round_, (round_ - start) / n_done * (len(paths) - n_done)
             print(f"{n_done} of {len(paths)} pictures, about {left:.0f} s left", file=sys.stderr)
-        yield read_picture(path, seed)
+        yield read_picture(path, seed, cut_share)
 
 
-def read_picture(path: Path, seed: int) -> Picture:
-    """Read a picture; cut some of them to a size of their own."""
+def read_picture(path: Path, seed: int, cut_share: float) -> Picture:
+    """Read a picture; cut a share of them to a size of their own."""
     picture = Picture(path.name, bgr(path))
     rng = generator(seed, path.name)
-    if rng.random() >= CUT_SHARE:
+    if rng.random() >= cut_share:
         return picture
     height, width = (int(rng.integers(max(side // 3, 1), side + 1)) for side in picture.pixels.shape[:2])
     y, x = (
@@ -226,29 +264,34 @@ def cases_of(picture: Picture, models: Sequence[Model], arguments: argparse.Name
 
 def compare(
     picture: Picture,
-    models: Sequence[Model],
+    model: Model,
     cases: NDArray[np.float64],
     libraries: tuple[LibraryProcess, LibraryProcess],
-) -> Iterator[Run]:
-    """Let both libraries work on a picture, at the same time."""
-    files = ([str(model.theirs) for model in models], [str(model.ours) for model in models])
-    for library, xmls in zip(libraries, files, strict=True):
-        library.send("compare", models=xmls, cases=cases, **picture.shown)
-    found = zip(*(found_rows(library.receive()) for library in libraries), strict=True)
+    tally: Tally,
+) -> None:
+    """Let both libraries look for one model's object in a picture, at the same time; count what they find."""
+    for library, xml in zip(libraries, (model.theirs, model.ours), strict=True):
+        library.send("compare", models=[str(xml)], cases=cases[np.newaxis], **picture.shown)
+    (theirs, *their_error), (ours, *our_error) = map(received, libraries)
+    for name, errors in (("OpenCV", their_error), ("vjcascade", our_error)):
+        tally.differences += [f"{model.name}, {picture.name}: {name} fails: {error}" for error in errors]
     kinds_shown = list(picture.shown)
-    for model, model_cases in zip(models, cases, strict=True):
-        for case, (theirs, ours) in zip(model_cases, itertools.islice(found, len(model_cases)), strict=True):
-            where = (
-                f"{picture.name} {picture.size}, {kinds_shown[int(case[6])]}, scale factor {case[0]:.17g}, "
-                f"least neighbours {case[1]:g}, sizes from {case[2]:g}x{case[3]:g} to {case[4]:g}x{case[5]:g}"
-            )
-            yield Run(model.name, where, case[1] == 0, theirs, ours)
+    for case, their_rows, our_rows in zip(cases, theirs, ours, strict=False):  # nothing after an error
+        where = (
+            f"{picture.name} {picture.size}, {kinds_shown[int(case[6])]}, scale factor {case[0]:.17g}, "
+            f"least neighbours {case[1]:g}, sizes from {case[2]:g}x{case[3]:g} to {case[4]:g}x{case[5]:g}"
+        )
+        tally.add(Run(model.name, where, case[1] == 0, their_rows, our_rows))
 
 
-def found_rows(answer: dict[str, NDArray[np.float64]]) -> list[Counter[tuple[float, ...]]]:
-    """Return the rows of each run, and how often each is there."""
+def received(library: LibraryProcess) -> tuple[Any, ...]:
+    """Return the rows of each run, in order; none and the error if the library failed."""
+    try:
+        answer = library.receive()
+    except LibraryError as error:
+        return [], error
     ends = np.cumsum(answer["n_rows"])
-    return [Counter(map(tuple, rows.tolist())) for rows in np.split(answer["rows"], ends[:-1])]
+    return ([list(map(tuple, rows.tolist())) for rows in np.split(answer["rows"], ends[:-1])],)
 
 
 def table(tallies: dict[str, Tally]) -> str:

@@ -24,6 +24,10 @@ SUFFIXES = (".png", ".jpg", ".pgm")
 """Of the files that are taken for pictures; there are others, of many pages or 16 bits."""
 
 
+FILE_SUFFIXES = {".xml", ".yml", ".yaml", ".json", ".gz"}
+"""Of the files that are taken for cascades."""
+
+
 class Model(NamedTuple):
     """A model file, and the file that OpenCV reads: the same, or one that it can read."""
 
@@ -63,19 +67,50 @@ def corrected_lbp(work: Path) -> Path:
     return corrected
 
 
+def files_in(folder: Path) -> list[Model]:
+    """Return all files in a folder, and in those inside it, that may be cascades by their names."""
+    paths = sorted(
+        path for path in folder.rglob("*") if path.suffix.lower() in FILE_SUFFIXES and path.is_file()
+    )
+    return [Model(str(path.relative_to(folder)), path, path) for path in paths]
+
+
+class Refusal(NamedTuple):
+    """A model that cannot be compared, and why each library did not load it; nothing for the one that did."""
+
+    name: str
+    theirs: str
+    ours: str
+
+    def __str__(self) -> str:
+        if self.theirs and self.ours:
+            return f"{self.name} is skipped: neither loads it: {self.ours}"
+        if self.ours:
+            return f"{self.name} is skipped: only OpenCV loads it: {self.ours}"
+        return f"{self.name} is skipped: only vjcascade loads it: {self.theirs}"
+
+
 def loadable(
     models: Iterable[Model], cv: LibraryProcess, ours: LibraryProcess
-) -> tuple[list[Model], list[str]]:
-    """Load models in both processes; return those that both can load, and a sentence for each other one."""
-    good, reasons = [], []
+) -> tuple[list[Model], list[Refusal]]:
+    """Load models in both processes; return those that both can load, and the others."""
+    good, refusals = [], []
     for model in models:
-        try:
-            cv.ask("load", xml=model.theirs)
-            ours.ask("load", xml=model.ours)
+        refusal = Refusal(model.name, _why_not(cv, model.theirs), _why_not(ours, model.ours))
+        if refusal.theirs or refusal.ours:
+            refusals.append(refusal)
+        else:
             good.append(model)
-        except LibraryError as error:
-            reasons.append(f"{model.name} is skipped: {error}")
-    return good, reasons
+    return good, refusals
+
+
+def _why_not(library: LibraryProcess, xml: Path) -> str:
+    """Load a model; return why it cannot be, in one line, or nothing."""
+    try:
+        library.ask("load", xml=xml)
+    except LibraryError as error:
+        return " ".join(str(error).split())
+    return ""
 
 
 class Pictures:
@@ -108,15 +143,16 @@ class Pictures:
     def paths(self, name: str) -> list[Path]:
         """Return all pictures of an archive, in a fixed order; none if there is no such archive."""
         folder = self.folder(name)
-        return [] if folder is None else _pictures_in(folder)
+        return [] if folder is None else pictures_in(folder)
 
     @staticmethod
     def bundled() -> list[Path]:
         """Return the pictures inside scikit-image."""
-        return _pictures_in(BUNDLED)
+        return pictures_in(BUNDLED)
 
 
-def _pictures_in(folder: Path) -> list[Path]:
+def pictures_in(folder: Path) -> list[Path]:
+    """Return the pictures in a folder, in a fixed order."""
     return [path for path in list_images(folder) if path.suffix in SUFFIXES]
 
 

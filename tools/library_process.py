@@ -44,8 +44,11 @@ class LibraryProcess:
 
     def __init__(self, python: Path | str, library: str) -> None:
         alone = ["-I"] if library == "cv2" else []  # nothing of this environment may get into the other one
-        command = [str(python), *alone, __file__, library]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._command = [str(python), *alone, __file__, library]
+        self._start()
+
+    def _start(self) -> None:
+        self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def __enter__(self) -> Self:
         return self
@@ -67,10 +70,13 @@ class LibraryProcess:
             write_message(self._process.stdin, {"command": command, **arguments})
 
     def receive(self) -> dict[str, Any]:
-        """Return the answer; raise `LibraryError` if it is an error."""
+        """Return the answer; raise `LibraryError` if it is an error, or if the process died: then there is a new one."""
         answer = read_message(self._process.stdout)
         if answer is None:
-            raise LibraryError(f"the process died: exit status {self._process.wait()}")
+            self.__exit__()
+            status = self._process.returncode
+            self._start()
+            raise LibraryError(f"the process died: exit status {status}")
         if "error" in answer:
             raise LibraryError(answer["error"])
         return answer
@@ -117,12 +123,16 @@ class Library:
 
     def load(self, xml: str) -> dict[str, Any]:
         """Load a model, or fail with the library's reason."""
+        self._classifier(xml)
+        return {}
+
+    def _classifier(self, xml: str) -> Any:
         if xml not in self._classifiers:
             classifier = self.module.CascadeClassifier(xml)
             if classifier.empty():
-                raise LibraryError(f"{xml} cannot be loaded")
+                classifier.getOriginalWindowSize()  # says why
             self._classifiers[xml] = classifier
-        return {}
+        return self._classifiers[xml]
 
     def prepare(self, xml: str, picture: Any, n_threads: int) -> dict[str, Any]:
         """Make ready to `measure` detection in a picture with the settings that most programs leave as they are."""
@@ -149,7 +159,7 @@ class Library:
         """
         shown = list(pictures.values())
         runs = [
-            self._run(self._classifiers[str(model)], shown, case)
+            self._run(self._classifier(str(model)), shown, case)
             for model, model_cases in zip(models, cases, strict=True)
             for case in model_cases
         ]

@@ -53,7 +53,7 @@ def resize_exact(gray, sizes):
 
 @offered
 def evaluate(xml, statements):
-    """Return what expressions over `cv2`, a classifier `c` and a black picture `z` give: results, or kinds of errors."""
+    """Return what expressions over `cv2`, a classifier `c` and a black picture `z` give, or kinds of errors."""
     names = {"cv2": cv2, "np": np, "c": load(xml), "z": np.zeros((60, 60), np.uint8)}
     kinds, texts = [], []
     for statement in statements:
