@@ -48,7 +48,7 @@ def made_up(rng, design, n_blocks, kind="stages", names=None):
     told = {
         "data": {"positives": 4000, "photos": 395},
         "versions": {"numpy": np.__version__},
-        "command": {"command": "vjcascade compare faces photos"},
+        "command": {"command": "vjcascade compare stages faces photos"},
     }
     return Comparison(kind, design, tuple(blocks), cells, told)
 

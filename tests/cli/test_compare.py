@@ -10,6 +10,10 @@ import numpy as np
 import pytest
 
 from vjcascade.boosters import booster_names
+from vjcascade.cli.compare import _design
+from vjcascade.cli.compare_options import BoosterOptions
+from vjcascade.cli.respelling import COMPARISONS, respelled
+from vjcascade.comparison import nikolaou_design
 
 QUICK = (
     "--window",
@@ -40,7 +44,7 @@ def table(tmp_path, rng):
 
 def test_pictures_are_compared(run, easy):
     out = easy / "out"
-    ran = run("compare", easy / "pos", easy / "neg", "--output", out, *QUICK, *BOOSTERS)
+    ran = run("compare", "stages", easy / "pos", easy / "neg", "--output", out, *QUICK, *BOOSTERS)
     assert ran.code == 0, ran.err
     assert "2 boosters at 2 cost ratios were compared on 1 stage" in ran.out
     assert f"report: {out / 'report.html'}" in ran.out
@@ -52,7 +56,7 @@ def test_pictures_are_compared(run, easy):
     page = (out / "report.html").read_text()
     assert "cost-generalized" in page
     words = shlex.split(results["told"]["command"]["compare"])
-    assert words[:4] == ["vjcascade", "compare", str(easy / "pos"), str(easy / "neg")]
+    assert words[:5] == ["vjcascade", "compare", "stages", str(easy / "pos"), str(easy / "neg")]
     again = run(*words[1:], "--overwrite")  # the command that is told gives the same numbers
     assert again.code == 0
     for cell, other in zip(
@@ -64,7 +68,7 @@ def test_pictures_are_compared(run, easy):
 def test_tables_are_compared(run, table, tmp_path):
     words = (
         "compare",
-        "--table",
+        "tables",
         table,
         "--target",
         "state",
@@ -91,9 +95,7 @@ def test_an_interrupt_tells_how_to_go_on(run, table, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(module, "boost_run", interrupted)
-    ran = run(
-        "compare", "--table", table, "--target", "state", "--output", tmp_path / "out", "--threads", "1"
-    )
+    ran = run("compare", "tables", table, "--target", "state", "--output", tmp_path / "out", "--threads", "1")
     assert ran.code == 130
     assert f"finished runs are in {tmp_path / 'out'}: go on with --resume" in ran.err
 
@@ -103,9 +105,9 @@ def test_whole_cascades_are_compared(run, easy, tmp_path):
     listed.write_text("pos/000.png 1 0 0 24 24\npos/001.png 0\n")
     words = (
         "compare",
+        "cascades",
         easy / "pos",
         easy / "neg",
-        "--full",
         "--scenes",
         listed,
         "--output",
@@ -121,43 +123,128 @@ def test_whole_cascades_are_compared(run, easy, tmp_path):
 
 
 def test_every_booster_and_one_again():
-    from vjcascade.cli.compare import _design
+    assert _design(BoosterOptions(boosters=["all", "adaboost"]), 5).boosters == (*booster_names(), "adaboost")
 
-    none = dict.fromkeys(("costs", "rules", "seeds", "rounds", "preset"))
-    given = {**none, "hit_rate": 0.9, "false_alarm_rate": 0.5, "sanity": False, "seed": 0}
-    boosters = _design({**given, "boosters": ["all", "adaboost"]}).boosters
-    assert boosters == (*booster_names(), "adaboost")
+
+def test_what_is_given_comes_before_the_published_design():
+    design = _design(BoosterOptions(costs=["7"]), None, base=nikolaou_design())
+    assert (design.n_rounds, design.n_seeds, list(map(str, design.costs))) == (100, 30, ["7:1"])
+
+
+FORMER = [
+    ("pos neg --seeds 2", "stages pos neg --seeds 2"),
+    ("pos neg --full --scenes list", "cascades pos neg --scenes list"),
+    ("--scenes list pos neg --full", "cascades --scenes list pos neg"),
+    ("--table a.csv --target y", "tables a.csv --target y"),
+    ("--target y --table a.csv b.csv -o out", "tables a.csv b.csv --target y -o out"),
+    ("--table=a.csv --table b.csv --target y", "tables a.csv b.csv --target y"),
+    ("stages pos neg", "stages pos neg"),
+    ("tabels a.csv", "tabels a.csv"),
+    ("--help", "--help"),
+]
+
+
+@pytest.mark.parametrize(("before", "now"), FORMER)
+def test_former_spellings(before, now):
+    assert respelled(["compare", *before.split()]) == ["compare", *now.split()]
+
+
+def test_a_folder_may_be_named_nearly_as_a_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tables2").mkdir()
+    assert respelled(["compare", "tables2", "neg"]) == ["compare", "stages", "tables2", "neg"]
+
+
+def test_other_commands_are_left_as_they_are():
+    assert respelled(["train", "--table"]) == ["train", "--table"]
+    assert respelled(["compare"]) == ["compare"]
+
+
+def numbers(path):
+    """Return the lines of a table without what was spent on them."""
+    rows = csv.DictReader(path.read_text().splitlines())
+    spent = {"seconds", "processor_seconds", "memory"}
+    return [{name: value for name, value in row.items() if name not in spent} for row in rows]
+
+
+def test_a_former_spelling_gives_the_same_results(run, table, easy, tmp_path):
+    (easy / "scenes.txt").write_text("pos/000.png 1 0 0 24 24\npos/001.png 0\n")
+    pictures = ["pos", "neg", *QUICK[:2], *QUICK[4:6], "--rounds", "2", "--stages", "1", *BOOSTERS]
+    pictures[:2] = easy / "pos", easy / "neg"
+    words = ["--target", "state", "--seeds", "2", "--rounds", "3", "--threads", "1", *BOOSTERS]
+    for former, now, name in (
+        (["--table", table, *words], ["tables", table, *words], "results.csv"),
+        (pictures, ["stages", *pictures], "results.csv"),
+        (
+            [*pictures, "--full", "--scenes", easy / "scenes.txt"],
+            ["cascades", *pictures, "--scenes", easy / "scenes.txt"],
+            "full.csv",
+        ),
+    ):
+        old = run("compare", *former, "--overwrite", "--output", tmp_path / "old")
+        new = run("compare", *now, "--overwrite", "--output", tmp_path / "new")
+        assert (old.code, new.code) == (0, 0), old.err + new.err
+        assert f"note: this is now spelled: vjcascade compare {now[0]} " in old.err
+        assert "note:" not in new.err
+        assert numbers(tmp_path / "old" / name) == numbers(tmp_path / "new" / name)
+        assert numbers(tmp_path / "new" / name)
+
+
+@pytest.mark.parametrize("kind", COMPARISONS)
+def test_help_shows_a_comparison_its_own_options(run, kind):
+    page = run("compare", kind, "--help").out
+    assert f"Usage: vjcascade compare {kind}" in page
+    assert "--boosters" in page
+    assert "--resume" in page
+    for option, kinds in (
+        ("--pool", {"stages"}),
+        ("--reference", {"stages"}),
+        ("--scenes", {"cascades"}),
+        ("--target", {"tables"}),
+        ("--preset", {"tables"}),
+        ("--window", {"stages", "cascades"}),
+        ("--samples", {"stages", "cascades"}),
+        ("--rules", {"stages", "tables"}),
+        ("--sanity", {"stages", "tables"}),
+    ):
+        assert (option in page) == (kind in kinds), option
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "give a folder of crops and a folder of photos, or a table"),
-        (["pos"], "give a folder of crops and a folder of photos, or a table"),
-        (["pos", "neg", "--table", "a.csv", "--target", "y"], "positives does not go with --table"),
-        (["--table", "a.csv"], "--table needs --target"),
-        (["pos", "neg", "--target", "y"], "--target does not go with crops and photos"),
-        (["pos", "neg", "--full"], "--full and --scenes go together"),
-        (["pos", "neg", "--scenes", "list"], "--full and --scenes go together"),
-        (["pos", "neg", "--full", "--scenes", "s", "--sanity"], "--sanity does not go with --full"),
-        (["--table", "a.csv", "--target", "y", "--stages", "3"], "--stages does not go with --table"),
-        (["--table", "a.csv", "--target", "y", "--samples", "9"], "--samples does not go with --table"),
-        (["--table", "a.csv", "--target", "y", "--mode", "all"], "--mode does not go with --table"),
-        (["pos", "neg", "--boosters", "adabost"], "no booster named 'adabost'; did you mean 'adaboost'?"),
-        (["pos", "neg", "--costs", "0"], "cost ratio 0.0 is not a finite number above zero"),
-        (["pos", "neg", "--costs", "1e300"], "costs 1e+300:1 are not both between 1e-09 and 1e+09"),
-        (["pos", "pos"], "pos is given for positives and negatives"),
-        (["pos", "neg", "--resume", "--overwrite"], "resume and overwrite contradict each other"),
-        (["pos", "neg", "--samples", "19"], "n_samples 19 is too small: at least 20 is needed"),
-        (["pos", "neg", "--costs", "many"], "costs 'many' cannot be read"),
-        (["pos", "neg", "--rules", "natral"], "did you mean 'natural'?"),
-        (["pos", "neg"], "does not exist"),
-        (["--table", "no.csv", "--target", "y"], "no.csv"),
+        ("stages", "POSITIVES"),
+        ("stages pos", "NEGATIVES"),
+        ("pos", "NEGATIVES"),
+        ("pos neg --table a.csv --target y", "there is no file"),
+        ("tables a.csv", "--target requires an argument"),
+        ("tables --target y", "tables: none is given; name at least one file"),
+        ("tabels a.csv --target y", 'Did you mean "tables"?'),
+        ("stages pos neg --target y", "Unknown option: --target"),
+        ("cascades pos neg", "--scenes requires an argument"),
+        ("pos neg --full", "--scenes requires an argument"),
+        ("stages pos neg --scenes list", "Unknown option: --scenes"),
+        ("cascades pos neg --scenes s --sanity", "Unknown option: --sanity"),
+        ("tables a.csv --target y --stages 3", "Unknown option: --stages"),
+        ("tables a.csv --target y --samples 9", "Unknown option: --samples"),
+        ("tables a.csv --target y --mode all", "Unknown option: --mode"),
+        ("stages pos neg --boosters adabost", "no booster named 'adabost'; did you mean 'adaboost'?"),
+        ("stages pos neg --costs 0", "cost ratio 0.0 is not a finite number above zero"),
+        ("stages pos neg --costs 1e300", "costs 1e+300:1 are not both between 1e-09 and 1e+09"),
+        ("stages pos pos", "pos is given for positives and negatives"),
+        ("cascades pos pos --scenes list", "pos is given for positives and negatives"),
+        ("stages pos neg --resume --overwrite", "resume and overwrite contradict each other"),
+        ("stages pos neg --samples 19", "n_samples 19 is too small: at least 20 is needed"),
+        ("stages pos neg --costs many", "costs 'many' cannot be read"),
+        ("stages pos neg --rules natral", "did you mean 'natural'?"),
+        ("stages pos neg --seed 1.9", "'1.9' is not a whole number"),
+        ("stages pos neg", "does not exist"),
+        ("tables no.csv --target y", "no.csv"),
     ],
 )
 def test_misuse_is_met_with_a_sentence(run, tmp_path, monkeypatch, words, message):
     monkeypatch.chdir(tmp_path)
-    ran = run("compare", *words)
+    ran = run("compare", *words.split())
     assert ran.code == 2
     assert message in ran.err
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]

@@ -12,9 +12,10 @@ import pytest
 import vjcascade
 from vjcascade.cli import main
 from vjcascade.cli.compiling import cache_folder
+from vjcascade.cli.respelling import COMPARISONS
 from vjcascade.imaging import write_image
 
-COMMANDS = ("train", "detect", "negatives", "inspect", "convert", "warmup", "demo")
+COMMANDS = ("train", "detect", "negatives", "compare", "report", "inspect", "convert", "warmup", "demo")
 HEAVY = {"numpy", "numba", "cv2", "PIL", "skimage", "scipy"}
 
 
@@ -48,8 +49,9 @@ def test_help_of_a_command_needs_no_compiler_and_no_pictures(command):
 
 
 def test_every_option_is_explained(run):
-    for command in ("train", "detect", "negatives", "convert", "warmup", "demo"):
-        page = run(command, "--help").out
+    comparisons = [f"compare {name}" for name in COMPARISONS]
+    for command in ("train", "detect", "negatives", *comparisons, "convert", "warmup", "demo"):
+        page = run(*command.split(), "--help").out
         for entry in page.split("│ --")[1:]:
             text = " ".join(line.strip("│ ")[24:] for line in f"  --{entry}".splitlines())
             assert len(text.split("[")[0].split()) >= 3, entry

@@ -63,7 +63,7 @@ def test_its_numbers_are_those_of_the_summary(comparison):
     natural = next(i for i, one in enumerate(SMALL.entries) if one.name == "csb0 10:1, natural")
     rates = [f"{summary.overall[name].mean[natural]:.1%}" for name in ("hit_rate", "false_alarm_rate")]
     assert cells_of(html, "Natural against tuned threshold")["csb0 at 10:1"][:2] == rates
-    assert "vjcascade compare faces photos" in page.text
+    assert "vjcascade compare stages faces photos" in page.text
     assert "395" in page.text
     assert not {"nan", "inf"} & set(re.findall("[a-z]+", page.text))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from vjcascade import __version__
 from vjcascade.cli.exit_codes import ExitCode, code_of
+from vjcascade.cli.respelling import COMPARISONS, respelled
 from vjcascade.cli.startup import end_quickly, own_process
 from vjcascade.cli.text import printable
 from vjcascade.errors import CascadeError, SettingsError
@@ -36,14 +38,6 @@ Pictures and frames with false alarms are kept once each, and not where they sho
 
 For example: vjcascade negatives signs/cascade.xml street.mp4 --output false-alarms
 and then: vjcascade train crops photos --continue signs/cascade.xml --more-negatives false-alarms --output better""",
-    "compare": """Compare boosters at cost ratios: with how few weak classifiers they reach a stage's targets.
-
-On crops and photos, stage by stage of a cascade, all on the same windows; with --full as whole cascades on scenes; or
-on the rows of tables. Plain AdaBoost with a threshold set afterwards is what all are compared with. The output folder
-gets a report and the numbers behind it.
-
-For example: vjcascade compare crops photos --output comparison
-or: vjcascade compare --table patients.csv --target ill --output comparison""",
     "report": """Draw a report on a training run: one HTML file that needs nothing else.
 
 It shows rounds, features, worst false alarms, costs and times; of a model trained elsewhere, what the file knows.
@@ -56,8 +50,28 @@ For example: vjcascade report signs""",
 The compiled kernels are kept beside the package, or where the environment variable NUMBA_CACHE_DIR says.""",
     "demo": """Train a small face detector from pictures that are already installed, and try it.""",
 }
+_COMPARE = """Compare boosters at cost ratios, with plain AdaBoost and a threshold set afterwards as the baseline.
+
+The output folder gets a report and the numbers behind it.
+
+For example: vjcascade compare stages crops photos --output comparison"""
+_COMPARISONS = {
+    "stages": """Compare boosters stage by stage of a cascade, all on the same windows.
+
+With how few weak classifiers do they reach a stage's targets? A reference cascade decides which windows reach a stage.
+
+For example: vjcascade compare stages crops photos --output comparison""",
+    "cascades": """Compare boosters that train a whole cascade each, on scenes with known boxes.
+
+All get the same pictures, targets and limits; each mines negatives of its own.
+
+For example: vjcascade compare cascades crops photos --scenes scenes.txt --output cascades""",
+    "tables": """Compare boosters on the rows of tables.
+
+For example: vjcascade compare tables patients.csv --target ill --output tables""",
+}
 _USAGES = {
-    "compare": "Usage: vjcascade compare [OPTIONS] POSITIVES NEGATIVES | --table FILES... --target COLUMN",
+    "tables": "Usage: vjcascade compare tables FILES... --target COLUMN [OPTIONS]",
     "detect": "Usage: vjcascade detect [OPTIONS] [MODEL] SOURCES...",
     "negatives": "Usage: vjcascade negatives [OPTIONS] MODEL SOURCES...",
 }
@@ -116,7 +130,7 @@ def run(arguments: Sequence[str]) -> int:
     _prepare_streams()
     try:
         _refuse_slips(arguments)
-        code = _app()(list(arguments))
+        code = _app()(_in_words_of_today(arguments))
         sys.stdout.flush()
         return code if isinstance(code, int) else ExitCode.DONE
     except BrokenPipeError:
@@ -163,6 +177,10 @@ def _app() -> App:
     )
     for name, text in _COMMANDS.items():
         app.command(f"vjcascade.cli.{name}:{name}", name=name, help=text, usage=_USAGES.get(name))
+    compare = App(name="compare", help=_COMPARE)
+    for name, text in _COMPARISONS.items():
+        compare.command(f"vjcascade.cli.compare:{name}", name=name, help=text, usage=_USAGES.get(name))
+    app.command(compare)
     return app
 
 
@@ -187,13 +205,21 @@ def _refuse_slips(arguments: Sequence[str]) -> None:
             raise SettingsError(
                 f"{word} is an option of opencv_traincascade; here it is {_OPENCV_OPTIONS[word]}"
             )
-        if word == "-h" and len(arguments) > 2:
+        if word == "-h" and len(arguments) > (3 if arguments[1] in COMPARISONS else 2):
             raise SettingsError("-h stands among other words; for help, write --help, or -h alone")
         if word.startswith(tuple(_LONG_DASHES)):
             name = word.lstrip("-" + _LONG_DASHES)
             raise SettingsError(
                 f"{word!r} begins with a long dash: write --{name} with two hyphens (or ./{word} if it is a file)"
             )
+
+
+def _in_words_of_today(arguments: Sequence[str]) -> list[str]:
+    """Return a command line without former spellings, and tell of them."""
+    words = respelled(arguments)
+    if words != list(arguments):
+        sys.stderr.write(f"note: this is now spelled: {printable(shlex.join(['vjcascade', *words]))}\n")
+    return words
 
 
 def _sentence(error: Exception) -> str:

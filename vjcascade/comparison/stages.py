@@ -1,4 +1,4 @@
-"""Compare boosters on the stages of a cascade: what ``vjcascade compare POS NEG`` does, as one function."""
+"""Compare boosters on the stages of a cascade: what ``vjcascade compare stages`` does, as one function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compare boosters on ordinary tables: what ``vjcascade compare --table`` does, as one function."""
+"""Compare boosters on ordinary tables: what ``vjcascade compare tables`` does, as one function."""
 
 from __future__ import annotations
 

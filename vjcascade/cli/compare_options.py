@@ -1,0 +1,199 @@
+"""The options of `vjcascade compare`, in groups that its commands share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from vjcascade.cli.options import CountOption, FlagOption, SizeOption, WholeOption
+from vjcascade.features import HaarMode
+from vjcascade.types import FeatureType
+
+USUAL_BOOSTERS = (
+    "adaboost",
+    "asymboost",
+    "adac2",
+    "cost-generalized",
+    "cost-sensitive",
+    "gentle",
+    "cost-generalized-gentle",
+)
+USUAL_COSTS = ("1", "2", "5", "10")
+
+_Words = Annotated[list[str] | None, Parameter(negative="", consume_multiple=True)]
+
+
+class TablePreset(StrEnum):
+    """A design that was published."""
+
+    NIKOLAOU = "nikolaou"
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class RunOptions:
+    """Where a comparison goes, and how it is run; no result but the seconds depends on it.
+
+    Attributes
+    ----------
+    output : path
+        Folder for the report, the tables and finished runs.
+    resume : bool
+        Go on with the comparison in the output folder; boosters, costs, rules and seeds may be others.
+    overwrite : bool
+        Forget the comparison in the output folder.
+    threads : int
+        Processors to use; all if not given. No result but the seconds depends on it.
+    """
+
+    output: Annotated[Path, Parameter(alias="-o")] = Path("comparison")
+    resume: FlagOption = False
+    overwrite: FlagOption = False
+    threads: CountOption | None = None
+
+    def keywords(self) -> dict[str, Any]:
+        """Return what every function that compares takes by these names."""
+        return {"resume": self.resume, "overwrite": self.overwrite, "n_threads": self.threads}
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class BoosterOptions:
+    """Who is compared, and what each is asked for.
+
+    Attributes
+    ----------
+    boosters : list of str
+        Who is compared; all for every one there is. One that is named twice takes part twice.
+    costs : list of str
+        Cost ratios, each as 4 (a missed positive costs 4 false alarms) or 4:1.
+    rounds : int
+        Weak classifiers at most.
+    hit_rate : float
+        Share of positives that a stage must pass.
+    false_alarm_rate : float
+        Share of negatives that a stage may pass.
+    seed : int
+        Number that decides all random choices.
+    """
+
+    boosters: Annotated[_Words, Parameter(show_default=" ".join(USUAL_BOOSTERS))] = None
+    costs: Annotated[_Words, Parameter(show_default=" ".join(USUAL_COSTS))] = None
+    rounds: Annotated[CountOption | None, Parameter(show_default="60")] = None
+    hit_rate: float = 0.995
+    false_alarm_rate: float = 0.5
+    seed: WholeOption = 0
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class RuleOptions:
+    """How thresholds are set, and a check that the comparison is fair.
+
+    Attributes
+    ----------
+    rules : list of str
+        How thresholds are found: natural (0), theory, adamec, hit-rate, minimum-cost, calibrated; all but adamec if not
+        given.
+    sanity : bool
+        Add AdaBoost on shuffled labels, which must end at chance.
+    """
+
+    rules: _Words = None
+    sanity: FlagOption = False
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class WindowOptions:
+    """What is learnt from pictures.
+
+    Attributes
+    ----------
+    samples : int
+        Positives, and as many negatives, that a stage is trained on, where there are so many.
+    features : FeatureType
+        haar or lbp.
+    mode : HaarMode
+        Kinds of Haar features.
+    window : Size
+        Training window in pixels, for example 24x24; proposed from the crops if not given.
+    """
+
+    samples: CountOption = 1000
+    features: FeatureType = FeatureType.HAAR
+    mode: HaarMode = HaarMode.BASIC
+    window: SizeOption | None = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class StageOptions:
+    """Which stages boosters are compared on.
+
+    Attributes
+    ----------
+    stages : int
+        Stages to compare on, from the first.
+    seeds : int
+        How many times the samples are split anew into those to train, to tune thresholds and to test on.
+    pool : int
+        Draw so many features of the pool at random, to be done sooner; all if not given.
+    reference : path
+        Model whose stages decide what reaches the next one; trained with the default booster if not given.
+    """
+
+    stages: CountOption = 3
+    seeds: CountOption = 5
+    pool: CountOption | None = None
+    reference: Path | None = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class CascadeOptions:
+    """Which cascades are trained, and what they are tested on.
+
+    Attributes
+    ----------
+    scenes : path
+        List of pictures and the boxes of all objects in them, as info.dat.
+    stages : int
+        Stages of each cascade at most.
+    seeds : int
+        How many cascades each booster trains, every one with another seed.
+    """
+
+    scenes: Path
+    stages: CountOption = 10
+    seeds: CountOption = 1
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class TableOptions:
+    """What is learnt from tables.
+
+    Attributes
+    ----------
+    target : str
+        The column to be learnt.
+    positive : str
+        Value of the target that makes a row a positive.
+    ignore_column : list of str
+        Columns to leave out.
+    preset : TablePreset
+        Boosters, costs, rules and rounds of Nikolaou et al. 2016, and 30 seeds.
+    seeds : int
+        How many times the rows are split anew into those to train, to tune thresholds and to test on.
+    """
+
+    target: str
+    positive: str | None = None
+    ignore_column: _Words = None
+    preset: TablePreset | None = None
+    seeds: Annotated[CountOption | None, Parameter(show_default="5")] = None
