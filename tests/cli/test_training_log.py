@@ -7,13 +7,15 @@ import re
 import sys
 from dataclasses import replace
 
+import builders
 import doubles
 import pytest
 from rich.console import Console
 
-from vjcascade.cli.live_table import COLUMNS, GAP, LiveView, columns_for
+from vjcascade.cli.live_table import LiveView
+from vjcascade.cli.stage_table import COLUMNS, LOGGED, columns_for, header, legend, record_cells, row
 from vjcascade.cli.time_left import TimeLeft
-from vjcascade.cli.training_log import TrainingLog
+from vjcascade.cli.training_log import TrainingLog, quality
 from vjcascade.training.events import (
     Ended,
     MiningDone,
@@ -103,6 +105,13 @@ def test_a_terminal_keeps_the_rows_and_the_cursor(terminal):
     assert "3.0 GiB" in row
 
 
+@pytest.mark.parametrize(("measured_on", "figure"), [("training", "640,944*"), ("held-out", "640,944")])
+def test_the_summary_keeps_the_star(measured_on, figure):
+    last = record(rate=1 / 640_944, false_alarm_rate_on=measured_on)
+    cascade = replace(builders.accept_all(), metadata={"stages": [last.as_dict()]})
+    assert f"about one in {figure} windows" in quality(cascade)
+
+
 def test_an_interrupt_leaves_the_terminal_clean(terminal):
     stream = terminal()
 
@@ -163,12 +172,43 @@ def test_other_notes_are_printed_in_the_middle_of_a_stage(terminal):
     assert "can no longer be written" in visible(stream.getvalue())
 
 
-@pytest.mark.parametrize("width", [60, 80, 100, 120, 160])
+@pytest.mark.parametrize("width", [20, 30, 40, 60, 80, 100, 120, 160])
 def test_the_table_fits(width):
     columns = columns_for(width)
-    assert sum(column.width + GAP for column in columns) <= max(width, 68)
-    assert [column for column in COLUMNS if column in columns] == columns
-    assert {"stage", "weak", "hit", "false", "left"} <= {column.key for column in columns}
+    cells = record_cells(record(overall_held_out_hit_rate=1.0, windows_searched=2 * 10**9).as_dict())
+    lines = [*header(columns).splitlines(), row(columns, cells)]
+    assert max(map(len, lines)) <= width
+    assert [column for column in COLUMNS if column in columns] == list(columns)
+    assert {"stage", "so_far_hit"} <= {column.key for column in columns}
+    if width >= 60:
+        assert {"weak", "hit", "false", "left"} <= {column.key for column in columns}
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 160])
+def test_a_figure_is_never_cut_and_the_star_is_explained(terminal, monkeypatch, width):
+    stream = terminal()
+    monkeypatch.setenv("COLUMNS", str(width))
+    with TrainingLog() as log:
+        for event in (BEGIN, StageBegun(1), replace(done(), record=record(hit_rate_on="training"))):
+            log(event)
+    text = visible(stream.getvalue())
+    assert "…" not in text
+    assert "30.0%*" in text
+    assert "* measured on the windows" in " ".join(text.split())
+    assert ("5.0e-01*" in text) == (width >= 40)
+
+
+def test_a_terminal_says_what_a_log_says(terminal):
+    events = BEGIN, StageBegun(1), done()
+    stream = terminal()
+    with TrainingLog() as log:
+        for event in events:
+            log(event)
+    shown = visible(stream.getvalue())
+    for key, cell in record_cells(record().as_dict()).items():
+        assert cell.strip() in shown or key == "at"
+    for line in legend(LOGGED).splitlines():
+        assert line in shown or line.startswith("  at ")
 
 
 def test_time_left_counts_the_stages_that_the_target_needs():

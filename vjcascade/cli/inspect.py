@@ -84,7 +84,7 @@ def _opencv_lines(model: Path, n_stages: int) -> Iterator[str]:
 
 
 def _record_lines(cascade: Cascade) -> Iterator[str]:
-    from vjcascade.cli.stage_table import HEADER, LEGEND, stage_row
+    from vjcascade.cli.stage_table import RECORDED, header, legend, record_cells, row
     from vjcascade.cli.training_log import quality
 
     record = cascade.metadata
@@ -94,6 +94,6 @@ def _record_lines(cascade: Cascade) -> Iterator[str]:
     if "continued" in record:
         before = record["continued"]
         yield f"\ncontinues {before['model']}: its {pluralize(before['stages'], 'stage')} come first"
-    yield f"\n{LEGEND}\n\n{HEADER}"
-    yield from map(stage_row, record["stages"])
+    yield f"\n{legend(RECORDED)}\n\n{header(RECORDED)}"
+    yield from (row(RECORDED, record_cells(stage)) for stage in record["stages"])
     yield f"\n{quality(cascade)}"

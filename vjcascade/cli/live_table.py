@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from textwrap import fill
+from typing import TYPE_CHECKING, TextIO
 
+from vjcascade.cli.stage_table import columns_for, header, legend, rate_cells, record_cells, row
 from vjcascade.cli.text import printable
 from vjcascade.cli.time_left import TimeLeft
 from vjcascade.messages import duration, memory_size
@@ -20,7 +22,6 @@ from vjcascade.training.events import (
     MiningDone,
     Note,
     Progress,
-    Rates,
     RoundDone,
     RunBegun,
     StageBegun,
@@ -32,57 +33,12 @@ from vjcascade.training.usage import resident_memory
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.live import Live
-    from rich.table import Table
+    from rich.text import Text
 
 REFRESHES_PER_SECOND = 4
 
-LEGEND = """\
-Each row is a stage. hit: share of the positives that pass it; false: share of the negatives that do.
-tuned: at the threshold that the stage uses; natural: at 0; AdaBoost: plain AdaBoost, as large, for comparison.
-so far: all stages together. pass: share of the windows searched for negatives that passed the stages before.
-*: measured on the windows of the training itself, so too good to be true. left: an estimate for all to come."""
-
-
-class Column(NamedTuple):
-    """A column of the table.
-
-    Attributes
-    ----------
-    key : str
-        Of the cell.
-    header : str
-        Two lines.
-    width : int
-        Characters.
-    """
-
-    key: str
-    header: str
-    width: int
-
-
-COLUMNS = (
-    Column("stage", "\nstage", 5),
-    Column("weak", "\nweak", 4),
-    Column("hit", "tuned\nhit", 7),
-    Column("false", "\nfalse", 7),
-    Column("natural_hit", "natural\nhit", 7),
-    Column("natural_false", "\nfalse", 7),
-    Column("baseline_hit", "AdaBoost\nhit", 8),
-    Column("baseline_false", "\nfalse", 7),
-    Column("so_far_hit", "so far\nhit", 7),
-    Column("so_far_false", "\nfalse", 8),
-    Column("pass", "\npass", 7),
-    Column("searched", "windows\nsearched", 13),
-    Column("memory", "\nmemory", 8),
-    Column("time", "\ntime", 7),
-    Column("left", "\nleft", 7),
-)
-
-SPARE = ("baseline_hit", "baseline_false", "natural_hit", "natural_false", "searched", "memory", "pass")
-"""Columns that a narrow terminal goes without, the first ones first."""
-
-GAP = 2
+LEGEND_INDENT = 13
+"""Of lines that go on; less on a narrow terminal."""
 
 
 @dataclass
@@ -156,10 +112,10 @@ class LiveView:
     def _begin_stage(self, event: StageBegun) -> None:
         if not self._has_header:
             self._has_header = True
-            self._console.print(f"\n{LEGEND}\n", markup=False)  # wrapped between words
-            self._console.print(_table(self._columns, header=True))
+            self._print_legend()
+            self._console.print(self._line(header(self._columns), "bold"))
             for record in self._earlier:
-                self._print_row(record_cells(record))
+                self._print_row(record_cells(record.as_dict()))
         self._stage = _StageNow(time.monotonic(), {"stage": str(event.stage)})
         self._progress = None
         self._start()
@@ -170,9 +126,22 @@ class LiveView:
         self._print_row(cells)
 
     def _print_row(self, cells: Mapping[str, str]) -> None:
-        table = _table(self._columns)
-        table.add_row(*(cells.get(column.key, "") for column in self._columns))
-        self._console.print(table)
+        self._console.print(self._line(row(self._columns, cells)))
+
+    def _print_legend(self) -> None:
+        """Print what the columns mean, wrapped between words."""
+        width = self._console.width
+        first, *others = legend(self._columns).splitlines()
+        indent = min(LEGEND_INDENT, width // 4) * " "
+        lines = [fill(first, width), *(fill(line, width, subsequent_indent=indent) for line in others)]
+        self.say("\n".join(["", *lines, ""]))
+
+    @staticmethod
+    def _line(text: str, style: str = "") -> Text:
+        """Return a line that is never wrapped or cut."""
+        from rich.text import Text
+
+        return Text(text, style, no_wrap=True, overflow="ignore")
 
     def _go_on(self, event: Progress) -> None:
         if self._progress is None or self._progress.part != event.part:
@@ -204,10 +173,8 @@ class LiveView:
         lines: list[RenderableType] = []
         stage, progress = self._stage, self._progress
         if stage is not None:
-            table = _table(self._columns, style="bold cyan")
             cells = stage.cells | self._costs_so_far(stage)
-            table.add_row(*(cells.get(column.key, "") for column in self._columns))
-            lines.append(table)
+            lines.append(self._line(row(self._columns, cells), "bold cyan"))
             if stage.note:
                 lines.append(Text(printable(stage.note), style="dim"))
         if progress is not None:
@@ -224,47 +191,13 @@ class LiveView:
         }
 
 
-def columns_for(width: int) -> list[Column]:
-    """Return the columns that a terminal has room for.
-
-    Examples
-    --------
-    >>> len(columns_for(160)), [column.key for column in columns_for(60)]
-    (15, ['stage', 'weak', 'hit', 'false', 'so_far_hit', 'so_far_false', 'time', 'left'])
-    """
-    shown = list(COLUMNS)
-    for spare in SPARE:
-        if sum(column.width + GAP for column in shown) <= width:
-            break
-        shown = [column for column in shown if column.key != spare]
-    return shown
-
-
 def finished_cells(event: StageDone) -> dict[str, str]:
     """Return what the table says of a stage that was just done, by column."""
-    cells = record_cells(event.record) | {"time": duration(event.seconds)}
+    cells = record_cells(event.record.as_dict()) | {"time": duration(event.seconds)}
     if event.pass_rate is not None:
         cells["pass"] = f"{event.pass_rate:.1e}"
     if event.memory is not None:
         cells["memory"] = memory_size(event.memory)
-    return cells
-
-
-def record_cells(record: StageRecord) -> dict[str, str]:
-    """Return what the table says of a stage by its record, by column."""
-    hit_mark, false_mark = (
-        "*" if on == "training" else "" for on in (record.hit_rate_on, record.false_alarm_rate_on)
-    )
-    so_far_mark = "*" if record.overall_held_out_hit_rate is None else ""
-    cells = {
-        "stage": str(record.stage),
-        "weak": str(record.n_weak),
-        "so_far_hit": f"{record.hit_rate_so_far:.1%}{so_far_mark}",
-        "so_far_false": f"{record.overall_false_alarm_rate:.1e}",
-        "searched": f"{record.windows_searched:,}",
-    }
-    for name, rates in (("", record.tuned), ("natural_", record.natural), ("baseline_", record.baseline)):
-        cells |= _rate_cells(name, rates, hit_mark, false_mark)
     return cells
 
 
@@ -273,28 +206,8 @@ def _cells_so_far(event: Event) -> dict[str, str]:
         return {"pass": f"{event.pass_rate:.1e}", "searched": f"{event.n_searched:,}"}
     if isinstance(event, RoundDone):
         weak = {"weak": str(event.n_weak)}
-        return weak | _rate_cells("", event.tuned) | _rate_cells("natural_", event.natural)
+        return weak | rate_cells("", event.tuned) | rate_cells("natural_", event.natural)
     return {}
-
-
-def _rate_cells(name: str, rates: Rates | None, hit_mark: str = "", false_mark: str = "") -> dict[str, str]:
-    if rates is None:
-        return {f"{name}hit": "-", f"{name}false": "-"}
-    return {
-        f"{name}hit": f"{rates.hit_rate:.1%}{hit_mark}",
-        f"{name}false": f"{rates.false_alarm_rate:.1%}{false_mark}",
-    }
-
-
-def _table(columns: Sequence[Column], *, header: bool = False, style: str = "") -> Table:
-    from rich.table import Table
-
-    table = Table(
-        box=None, show_header=header, header_style="bold", pad_edge=False, padding=(0, GAP, 0, 0), style=style
-    )
-    for column in columns:
-        table.add_column(column.header, width=column.width, justify="right", no_wrap=True, style=style)
-    return table
 
 
 def _progress_line(progress: Progress, elapsed: float) -> RenderableType:

@@ -1,31 +1,152 @@
-"""What a stage reached, as a row of a table."""
+"""The table of a cascade's stages: its columns, what they mean, and the cells of a stage.
+
+A log, a terminal and `vjcascade inspect` show the same table, each with the columns that it knows or has room for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-LEGEND = """\
-In each row: what one more stage brings. hit: share of the positives that pass; false: share of the negatives that do.
-  tuned      at the threshold tuned for the hit rate, which the stage uses (at: that threshold)
-  natural    at threshold 0, where the costs alone decide
-  AdaBoost   plain AdaBoost with as many weak classifiers on the same windows, its threshold tuned likewise
-  so far     all stages together: share of all positives, and of all windows in the photos, that pass
-  searched   windows looked at to find this stage's negatives
-  *          measured on the windows of the training itself, so too good to be true; the others were held out"""
-
-HEADER = """\
-                      tuned            natural         AdaBoost           so far         windows
-stage weak  at       hit   false      hit   false      hit   false      hit     false    searched"""
-
-TIME_LEGEND = """\
-  left       for the stages that should still come, if each takes as long as the slower of the last two"""
-
-TIME_HEADER = "     time     left"
+from vjcascade.training.events import Rates
 
 
-def stage_row(record: Mapping[str, Any]) -> str:
-    """Return a row below `HEADER`.
+class Column(NamedTuple):
+    """A column of the table.
+
+    Attributes
+    ----------
+    key : str
+        Of the cell.
+    group, title : str
+        The two lines of its header.
+    width : int
+        Characters, the gap before it included.
+    meaning : str
+        What the legend says of it, or of the columns of its group.
+    """
+
+    key: str
+    group: str
+    title: str
+    width: int
+    meaning: str = ""
+
+    @property
+    def label(self) -> str:
+        """Name in the legend: the column's, or that of the group of two that it begins."""
+        return self.title if self.title == self.key else self.group
+
+
+COLUMNS = (
+    Column("stage", "", "stage", 5),
+    Column("weak", "", "weak", 5),
+    Column("at", "", "at", 7, "threshold of the stage"),
+    Column("hit", "tuned", "hit ", 8, "at the threshold tuned for the hit rate, which the stage uses"),
+    Column("false", "", "false ", 8),
+    Column("natural_hit", "natural", "hit ", 9, "at threshold 0, where the costs alone decide"),
+    Column("natural_false", "", "false ", 8),
+    Column(
+        "baseline_hit",
+        "AdaBoost",
+        "hit ",
+        9,
+        "plain AdaBoost with as many weak classifiers on the same windows, its threshold tuned likewise",
+    ),
+    Column("baseline_false", "", "false ", 8),
+    Column(
+        "so_far_hit",
+        "so far",
+        "hit ",
+        9,
+        "all stages together: share of all positives, and of all windows in the photos, that pass",
+    ),
+    Column("so_far_false", "", "false ", 9),
+    Column("pass", "", "pass", 8, "share of the windows searched that passed the stages before"),
+    Column("searched", "windows", "searched", 14, "windows looked at to find this stage's negatives"),
+    Column("memory", "", "memory", 9),
+    Column("time", "", "time", 9),
+    Column(
+        "left",
+        "",
+        "left",
+        9,
+        "for the stages that should still come, if each takes as long as the slower of the last two",
+    ),
+)
+
+RECORDED = tuple(column for column in COLUMNS if column.key not in {"pass", "memory", "time", "left"})
+"""What a model tells of its stages."""
+
+LOGGED = tuple(column for column in COLUMNS if column.key not in {"pass", "memory"})
+
+LIVE = tuple(column for column in COLUMNS if column.key != "at")
+"""What a terminal shows that is wide enough."""
+
+SPARE = (
+    {"baseline_hit", "baseline_false"},
+    {"natural_hit", "natural_false"},
+    {"searched"},
+    {"memory"},
+    {"pass"},
+    {"time"},
+    {"left"},
+    {"weak"},
+    {"hit", "false"},
+    {"so_far_false"},
+)
+"""Columns that a narrow terminal goes without, the first ones first."""
+
+TRAINING_MARK = "*"
+
+INTRODUCTION = (
+    "In each row: what one more stage brings. hit: share of the positives that pass; false: share of the negatives "
+    "that do."
+)
+MARKED = (
+    TRAINING_MARK,
+    "measured on the windows of the training itself, so too good to be true; the others were held out",
+)
+"""The first and the last line of the legend."""
+
+
+def columns_for(width: int) -> tuple[Column, ...]:
+    """Return the columns that a terminal has room for, so that no figure is cut.
+
+    Examples
+    --------
+    >>> len(columns_for(160)), [column.key for column in columns_for(60)]
+    (15, ['stage', 'weak', 'hit', 'false', 'so_far_hit', 'so_far_false', 'left'])
+    """
+    shown = LIVE
+    for spare in SPARE:
+        if sum(column.width for column in shown) <= width:
+            break
+        shown = tuple(column for column in shown if column.key not in spare)
+    return shown
+
+
+def legend(columns: Sequence[Column]) -> str:
+    """Return what the columns, and marks in them, mean; a line for each."""
+    meanings = [(column.label, column.meaning) for column in columns if column.meaning]
+    return "\n".join([INTRODUCTION, *(f"  {name:<10} {meaning}" for name, meaning in [*meanings, MARKED])])
+
+
+def header(columns: Sequence[Column]) -> str:
+    """Return the two lines above the rows."""
+    groups = "".join(column.group.rjust(column.width) for column in columns)
+    return f"{groups.rstrip()}\n{''.join(column.title.rjust(column.width) for column in columns)}"
+
+
+def row(columns: Sequence[Column], cells: Mapping[str, str]) -> str:
+    """Return a line with the cells of a stage, by key; some may be missing, and none is cut."""
+    return " ".join(
+        cells.get(column.key, "").rjust(column.width - (i > 0)) for i, column in enumerate(columns)
+    )
+
+
+def record_cells(record: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the table says of a stage by its record.
 
     Parameters
     ----------
@@ -34,27 +155,48 @@ def stage_row(record: Mapping[str, Any]) -> str:
 
     Returns
     -------
-    str
-        One line, in the columns of `HEADER`.
+    dict
+        Cells by the keys of their columns.
     """
     hit_mark, false_mark = (
-        "*" if record[on] == "training" else " " for on in ("hit_rate_on", "false_alarm_rate_on")
+        TRAINING_MARK if record[on] == "training" else " " for on in ("hit_rate_on", "false_alarm_rate_on")
     )
-
-    def pair(rates: Mapping[str, float] | None) -> str:
-        if rates is None:
-            return f"{'-':>6}  {'-':>6}  "
-        return f"{_percent(rates['hit_rate'])}{hit_mark} {_percent(rates['false_alarm_rate'])}{false_mark}  "
-
     held_out = record["overall_held_out_hit_rate"]
-    so_far, so_far_mark = (record["overall_hit_rate"], "*") if held_out is None else (held_out, " ")
-    return (
-        f"{record['stage']:5} {record['n_weak']:4} {record['tuned']['threshold']:6.2f} "
-        f"{pair(record['tuned'])}{pair(record['natural'])}{pair(record['baseline'])}"
-        f"{_percent(so_far)}{so_far_mark}  {record['overall_false_alarm_rate']:.1e}{false_mark} "
-        f"{record['windows_searched']:11,}"
-    )
+    so_far, so_far_mark = (record["overall_hit_rate"], TRAINING_MARK) if held_out is None else (held_out, " ")
+    cells = {
+        "stage": f"{record['stage']:d}",
+        "weak": f"{record['n_weak']:d}",
+        "at": f"{record['tuned']['threshold']:.2f}",
+        "so_far_hit": f"{so_far:.1%}{so_far_mark}",
+        "so_far_false": f"{record['overall_false_alarm_rate']:.1e}{false_mark}",
+        "searched": f"{record['windows_searched']:,}",
+    }
+    for name, rates in (("", "tuned"), ("natural_", "natural"), ("baseline_", "baseline")):
+        values = record[rates]
+        cells |= rate_cells(name, None if values is None else Rates(**values), hit_mark, false_mark)
+    return cells
 
 
-def _percent(rate: float) -> str:
-    return f"{100 * rate:5.1f}%"
+def rate_cells(name: str, rates: Rates | None, hit_mark: str = " ", false_mark: str = " ") -> dict[str, str]:
+    """Return the two cells of a pair of rates.
+
+    Parameters
+    ----------
+    name : str
+        What their keys begin with.
+    rates : Rates or None
+        None where they are not known.
+    hit_mark, false_mark : str
+        One character each, behind the figures.
+
+    Returns
+    -------
+    dict
+        Cells by the keys of their columns.
+    """
+    if rates is None:
+        return {f"{name}hit": "- ", f"{name}false": "- "}
+    return {
+        f"{name}hit": f"{rates.hit_rate:.1%}{hit_mark}",
+        f"{name}false": f"{rates.false_alarm_rate:.1%}{false_mark}",
+    }

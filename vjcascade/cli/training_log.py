@@ -10,7 +10,7 @@ from typing import Protocol, Self
 
 from vjcascade.cascade import Cascade
 from vjcascade.cli.console import PlainConsole, ProgressLine
-from vjcascade.cli.stage_table import HEADER, LEGEND, TIME_HEADER, TIME_LEGEND, stage_row
+from vjcascade.cli.stage_table import LOGGED, TRAINING_MARK, header, legend, record_cells, row
 from vjcascade.cli.time_left import TimeLeft
 from vjcascade.messages import duration, pluralize
 from vjcascade.training.events import Ended, Event, Note, Progress, RunBegun, StageDone
@@ -115,12 +115,12 @@ class PlainView:
         self._progress.clear()
 
     def _row(self, event: StageDone) -> str:
-        left = duration(self._left.add(event))
-        row = f"{stage_row(event.record.as_dict())} {duration(event.seconds):>8} {left:>8}"
+        times = {"time": duration(event.seconds), "left": duration(self._left.add(event))}
+        line = row(LOGGED, record_cells(event.record.as_dict()) | times)
         if self._has_header:
-            return row
+            return line
         self._has_header = True
-        return f"\n{LEGEND}\n{TIME_LEGEND}\n\n{HEADER}{TIME_HEADER}\n{row}"
+        return f"\n{legend(LOGGED)}\n\n{header(LOGGED)}\n{line}"
 
 
 def quality(cascade: Cascade) -> str:
@@ -133,9 +133,8 @@ def quality(cascade: Cascade) -> str:
         else f"{last['overall_hit_rate']:.1%} of the positives it was trained on (none were held out)"
     )
     rate = last["overall_false_alarm_rate"]
-    return (
-        f"it finds {found}; false alarms, when its last stage was made: about one in {1 / rate:,.0f} windows"
-    )
+    mark = TRAINING_MARK if last["false_alarm_rate_on"] == "training" else ""
+    return f"it finds {found}; false alarms, when its last stage was made: about one in {1 / rate:,.0f}{mark} windows"
 
 
 def _live_view(console: PlainConsole) -> View:
