@@ -17,40 +17,40 @@ def plain_cell(weak=10, cost=0.1, **others):
 
 
 def comparison_of(design, weak, kind="stages", pass_rates=None, cost=None):
-    """Return a comparison with these weak classifiers, shape (n_blocks, n_entries, n_seeds); 0 for not reached."""
+    """Return a comparison with these weak classifiers, shape (n_datasets, n_entries, n_seeds); 0 for not reached."""
     weak = np.asarray(weak)
     cost = np.full(weak.shape, 0.1) if cost is None else np.asarray(cost)
     cells = {place: plain_cell(int(n) or None, float(cost[place])) for place, n in np.ndenumerate(weak)}
     rates = pass_rates or [None] * len(weak)
-    blocks = [Dataset(f"{kind[:-1]} {i + 1}", 100, 100, 100, 50, 50, rate) for i, rate in enumerate(rates)]
-    return Comparison(kind, design, tuple(blocks), cells)
+    datasets = [Dataset(f"{kind[:-1]} {i + 1}", 100, 100, 100, 50, 50, rate) for i, rate in enumerate(rates)]
+    return Comparison(kind, design, tuple(datasets), cells)
 
 
-def made_up(rng, design, n_blocks, kind="stages", names=None):
+def made_up(rng, design, n_datasets, kind="stages", names=None):
     """Return a comparison like a real one: stages get harder, and boosters differ a little."""
     rounds = np.arange(1, design.n_rounds + 1)
     n = 1000
-    blocks = [
+    datasets = [
         Dataset(
             names[i] if names else f"{kind[:-1]} {i + 1}",
             *(2 * n, 2 * n, 2 * n, n, n),
             0.55**i if kind == "stages" else None,
         )
-        for i in range(n_blocks)
+        for i in range(n_datasets)
     ]
     skills = {one: rng.normal(0.0 if one.booster == BASELINE else 0.05, 0.1) for one in design.contenders}
     cells = {}
-    for place in np.ndindex(n_blocks, len(design.entries), design.n_seeds):
+    for place in np.ndindex(n_datasets, len(design.entries), design.n_seeds):
         entry = design.entries[place[1]]
         speed = 0.35 * np.exp(skills[entry.contender] + rng.normal(0, 0.06)) / (1 + place[0]) ** 0.3
         speed *= 1 - 0.04 * abs(np.log(entry.costs.ratio) - 1.5) * entry.contender.uses_costs
         cells[place] = _cell(rng, entry, design, rounds, 0.0 if entry.contender.shuffled else speed)
-    told = {
+    metadata = {
         "data": {"positives": 4000, "photos": 395},
         "versions": {"numpy": np.__version__},
         "command": {"command": "vjcascade compare stages faces photos"},
     }
-    return Comparison(kind, design, tuple(blocks), cells, told)
+    return Comparison(kind, design, tuple(datasets), cells, metadata)
 
 
 def _cell(rng, entry, design, rounds, speed):

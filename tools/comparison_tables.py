@@ -33,20 +33,20 @@ def main() -> None:
 
 def weak_table(summary: Summary) -> Iterator[Sequence[object]]:
     """Yield a line for each booster and costs, best rank first: weak classifiers to reach the targets."""
-    comparison, contest = summary.comparison, summary.weak_contest
-    blocks = [comparison.blocks[block].name for block in summary.finished]
-    yield ["booster", "costs", *blocks, *band_names("sum"), *band_names("difference"), "reached", "rank"]
-    for place in contest.order:
-        entry = contest.entries[place]
+    comparison, rank_test = summary.comparison, summary.weak_rank_test
+    datasets = [comparison.datasets[dataset].name for dataset in summary.complete]
+    yield ["booster", "costs", *datasets, *band_names("sum"), *band_names("difference"), "reached", "rank"]
+    for place in rank_test.order:
+        entry = rank_test.entries[place]
         one = comparison.entries[entry]
         yield [
             one.contender.name,
             one.costs if one.contender.uses_costs else "any",
-            *(short(summary.means["weak"].mean[block, entry]) for block in summary.finished),
+            *(short(summary.means["weak"].mean[dataset, entry]) for dataset in summary.complete),
             *ends(summary.overall["weak"], entry),
             *ends(summary.overall_differences["weak"], entry),
-            short(summary.reached[list(summary.finished), entry].mean()),
-            short(contest.ranks[place]),
+            short(summary.reached[list(summary.complete), entry].mean()),
+            short(rank_test.ranks[place]),
         ]
 
 
@@ -54,9 +54,9 @@ def cost_table(summary: Summary) -> Iterator[Sequence[object]]:
     """Yield a line for each costs, booster and rule, best rank first: what decisions cost, and which class errs more."""
     comparison = summary.comparison
     yield ["costs", "booster", "rule", *band_names("cost"), *band_names("difference"), "swapped", "rank"]
-    for costs, contest in summary.cost_contests.items():
-        for place in contest.order:
-            entry = contest.entries[place]
+    for costs, rank_test in summary.cost_rank_tests.items():
+        for place in rank_test.order:
+            entry = rank_test.entries[place]
             one = comparison.entries[entry]
             yield [
                 costs,
@@ -65,7 +65,7 @@ def cost_table(summary: Summary) -> Iterator[Sequence[object]]:
                 *ends(summary.overall["cost"], entry),
                 *ends(summary.overall_differences["cost"], entry),
                 short(summary.overall["swapped"].mean[entry]),
-                short(contest.ranks[place]),
+                short(rank_test.ranks[place]),
             ]
 
 

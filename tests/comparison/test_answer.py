@@ -16,7 +16,7 @@ TUNED = Design(boosters=("adaboost", "csb0"), costs=(1, 10), rules=("hit-rate",)
 # entries: adaboost 1:1, adaboost 10:1, csb0 1:1, csb0 10:1
 
 
-def told(comparison):
+def text_of(comparison):
     return " ".join(answer(comparison))
 
 
@@ -33,11 +33,11 @@ def with_cells(comparison, change):
         place: cell | change(comparison.entries[place[1]], place[2])
         for place, cell in comparison.cells.items()
     }
-    return Comparison(comparison.kind, comparison.design, comparison.blocks, cells)
+    return Comparison(comparison.kind, comparison.design, comparison.datasets, cells)
 
 
 def test_a_clear_difference():
-    text = told(comparison_of(TUNED, weak_of(9, 9, 8, 5), pass_rates=[1.0, 0.5]))
+    text = text_of(comparison_of(TUNED, weak_of(9, 9, 8, 5), pass_rates=[1.0, 0.5]))
     assert text.startswith(
         "2 boosters at 2 cost ratios were compared on 2 stages, with 5 splits of the samples."
     )
@@ -53,7 +53,7 @@ def test_a_clear_difference():
 
 def test_no_clear_difference(rng):
     weak = weak_of(9, 9, 9, 9) + rng.integers(0, 5, (2, 4, 5))
-    text = told(comparison_of(TUNED, weak))
+    text = text_of(comparison_of(TUNED, weak))
     assert "no difference can be told" in text
     assert "fewer" not in text.replace("fewest", "")
     assert "flattered" not in text
@@ -66,7 +66,7 @@ def test_the_best_of_many_is_doubted(n_costs, words):
     design = Design(**(TUNED.as_dict() | {"costs": list(range(1, n_costs + 1))}))
     weak = np.full((1, 2 * n_costs, 5), 12)
     weak[0, -1] = 10, 9, 10, 9, 10
-    text = told(comparison_of(design, weak))
+    text = text_of(comparison_of(design, weak))
     assert (
         "AdaBoost with a threshold set afterwards needs 12.0: the best has 2.4 fewer (95% band 1.1 to 3.7)."
         in text
@@ -78,7 +78,7 @@ def test_the_best_of_many_is_doubted(n_costs, words):
 
 
 def test_the_baseline_may_be_the_best():
-    text = told(comparison_of(TUNED, weak_of(5, 5, 8, 9)))
+    text = text_of(comparison_of(TUNED, weak_of(5, 5, 8, 9)))
     assert "That is AdaBoost with a threshold set afterwards itself" in text
     assert "csb0 at 1:1 lets 50% of the negatives pass and AdaBoost" in text
 
@@ -87,7 +87,7 @@ def test_a_booster_named_twice_shows_no_difference():
     design = Design(
         boosters=("adaboost", "adaboost"), costs=(1,), rules=("hit-rate",), n_rounds=20, n_seeds=5
     )
-    text = told(comparison_of(design, weak_of(7, 7)))
+    text = text_of(comparison_of(design, weak_of(7, 7)))
     assert "Of the 1 other pair of a booster and a cost ratio, 1 cannot be told apart from it." in text
     assert (
         "(2) lets 50% of the negatives pass and AdaBoost with a threshold set afterwards 50%: no difference"
@@ -97,22 +97,22 @@ def test_a_booster_named_twice_shows_no_difference():
 
 def test_targets_that_are_not_reached():
     never = np.zeros((1, 4, 5), int)
-    text = told(comparison_of(TUNED, never))
+    text = text_of(comparison_of(TUNED, never))
     assert "no booster gets down to a false-alarm rate of 50% within 20 weak classifiers." in text
     sometimes = weak_of(9, 9, 8, 5)
     sometimes[0, 3, 0] = 0
     assert fewest_weak(Summary(comparison_of(TUNED, sometimes))) == 3
-    assert "with the fewest weak classifiers: at least 14.0" in told(comparison_of(TUNED, sometimes))
+    assert "with the fewest weak classifiers: at least 14.0" in text_of(comparison_of(TUNED, sometimes))
 
 
 def test_one_split_is_not_sure():
     design = Design(**(TUNED.as_dict() | {"n_seeds": 1, "sanity": True}))
-    text = told(comparison_of(design, np.full((1, 6, 1), 5)))
+    text = text_of(comparison_of(design, np.full((1, 6, 1), 5)))
     assert "with one split of the samples, which says nothing of how sure that is." in text
     assert "band" not in text
     assert "more splits would tell whether that is chance" in text
     two = Design(**(TUNED.as_dict() | {"n_seeds": 2}))
-    assert "with 2 splits of the samples, too few for bands to be trusted." in told(
+    assert "with 2 splits of the samples, too few for bands to be trusted." in text_of(
         comparison_of(two, weak_of(9, 9, 8, 5)[:, :, :2])
     )
 
@@ -120,13 +120,13 @@ def test_one_split_is_not_sure():
 def test_an_unfinished_comparison(rng):
     whole = made_up(rng, TUNED, 3)
     cells = {place: cell for place, cell in whole.cells.items() if place[0] < 2}
-    sentences = answer(Comparison("stages", TUNED, whole.blocks, cells))
+    sentences = answer(Comparison("stages", TUNED, whole.datasets, cells))
     assert sentences[1] == (
         "The comparison is not finished: 40 of 60 results are there; the answer is that of 2 finished stages."
     )
     assert "in the 2 stages together" in sentences[2]
     few = {place: cell for place, cell in whole.cells.items() if place[2] < 2}
-    assert len(answer(Comparison("stages", TUNED, whole.blocks, few))) == 2
+    assert len(answer(Comparison("stages", TUNED, whole.datasets, few))) == 2
     assert answer(Comparison("stages", TUNED, (), {}))
 
 
@@ -140,7 +140,7 @@ def test_shuffled_labels(auc, words):
         plain,
         lambda entry, seed: {"auc": auc + 0.01 * (seed - 2) if entry.contender.shuffled else 0.9},
     )
-    assert words in told(comparison)
+    assert words in text_of(comparison)
     assert pair_name(design.entries[fewest_weak(Summary(comparison))]) == "adaboost"
 
 
@@ -155,10 +155,10 @@ def test_swapped_asymmetry_and_natural_thresholds():
         holds = entry.contender.booster == "csb1" and entry.costs.ratio == 3
         return {"swapped": 0.9 if is_swapped else 0.2, "weak": 4 if holds else None}
 
-    text = told(with_cells(plain, change))
+    text = text_of(with_cells(plain, change))
     assert "in most rounds) with csb0 (at 3:1 and 10:1)." in text
     assert "in 11.1% of the runs; most often that of csb1 at 3:1, in 100%." in text
-    nothing = told(with_cells(plain, lambda *_: {"swapped": 0.1}))
+    nothing = text_of(with_cells(plain, lambda *_: {"swapped": 0.1}))
     assert "With none of the boosters that mind costs does asymmetry swap" in nothing
     assert "No natural threshold ever holds the targets" in nothing
 
@@ -175,7 +175,7 @@ def test_the_cheapest_by_costs():
     cost[:, [1, 6]] = 0.1  # adaboost 1:1 minimum-cost, csb0 10:1 natural
     comparison = comparison_of(design, np.ones((2, 8, 3)), cost=cost)
     assert [cheapest(Summary(comparison), costs) for costs in design.costs] == [1, 6]
-    text = told(comparison)
+    text = text_of(comparison)
     assert (
         "Decisions cost least at 1:1 with adaboost and its minimum-cost threshold; "
         "at 10:1 with csb0 and its natural threshold." in text
@@ -188,7 +188,7 @@ def test_tables_are_ranked():
     cost = np.array([[0.5, 0.1], [0.1, 0.2], [0.1, 0.2]])[:, :, np.newaxis] * np.ones(3)
     for kind, best in (("tables", 0), ("stages", 1)):  # a large difference on one table counts once
         assert cheapest(Summary(comparison_of(design, np.ones((3, 2, 3)), kind, cost=cost)), Costs()) == best
-    text = told(comparison_of(design, np.ones((3, 2, 3)), "tables", cost=cost))
+    text = text_of(comparison_of(design, np.ones((3, 2, 3)), "tables", cost=cost))
     assert "Decisions cost least, by mean rank, at 1:1 with adaboost" in text
     assert (
         "Ranks over the tables tell the best apart (Nemenyi's test, 95%) from 0 of 1 others at 1:1." in text
@@ -197,12 +197,12 @@ def test_tables_are_ranked():
 
 
 def test_every_made_up_comparison_has_an_answer(rng):
-    for n_blocks, n_seeds in ((1, 1), (1, 2), (3, 2)):
+    for n_datasets, n_seeds in ((1, 1), (1, 2), (3, 2)):
         design = Design(
             boosters=("adaboost", "csb0", "real"), costs=(0.5, 1, 7), n_seeds=n_seeds, n_rounds=5, sanity=True
         )
         for kind in ("stages", "tables"):
-            text = told(made_up(rng, design, n_blocks, kind))
+            text = text_of(made_up(rng, design, n_datasets, kind))
             assert "nan" not in text.replace("nance", "")
             assert "inf" not in text
 

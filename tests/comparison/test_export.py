@@ -11,7 +11,7 @@ import pytest
 from comparisons import made_up
 
 from vjcascade.comparison.design import Design
-from vjcascade.comparison.export import ALL_BLOCKS, results_csv, results_json, summary_csv
+from vjcascade.comparison.export import ALL_DATASETS, results_csv, results_json, summary_csv
 from vjcascade.comparison.results import MEASURES, Comparison
 from vjcascade.comparison.summary import Summary
 
@@ -32,9 +32,9 @@ def rows_of(text):
 def test_every_result_is_a_line(comparison):
     rows = rows_of(results_csv(comparison))
     assert len(rows) == len(comparison.cells)
-    for row, ((block, entry, seed), cell) in zip(rows, sorted(comparison.cells.items()), strict=True):
+    for row, ((dataset, entry, seed), cell) in zip(rows, sorted(comparison.cells.items()), strict=True):
         one = DESIGN.entries[entry]
-        assert row["block"] == comparison.blocks[block].name
+        assert row["block"] == comparison.datasets[dataset].name
         assert (row["booster"], row["costs"], row["rule"]) == (one.contender.name, str(one.costs), one.rule)
         assert int(row["seed"]) == seed
         for name in [*MEASURES, "threshold"]:
@@ -44,26 +44,26 @@ def test_every_result_is_a_line(comparison):
 
 def test_the_summary_is_that_of_the_report(comparison):
     summary, rows = Summary(comparison), rows_of(summary_csv(comparison))
-    n_blocks, n_entries, _ = comparison.shape
-    assert len(rows) == (n_blocks + 1) * n_entries
-    for row, (block, entry) in zip(rows, np.ndindex(n_blocks, n_entries), strict=False):
-        assert row["block"] == comparison.blocks[block].name
-        assert float(row["cost_mean"]) == summary.means["cost"].mean[block, entry]
-        assert float(row["reached"]) == summary.reached[block, entry]
-        assert float(row["weak_high"]) == summary.means["weak"].high[block, entry]
+    n_datasets, n_entries, _ = comparison.shape
+    assert len(rows) == (n_datasets + 1) * n_entries
+    for row, (dataset, entry) in zip(rows, np.ndindex(n_datasets, n_entries), strict=False):
+        assert row["block"] == comparison.datasets[dataset].name
+        assert float(row["cost_mean"]) == summary.means["cost"].mean[dataset, entry]
+        assert float(row["reached"]) == summary.reached[dataset, entry]
+        assert float(row["weak_high"]) == summary.means["weak"].high[dataset, entry]
     for entry, row in enumerate(rows[-n_entries:]):
-        assert row["block"] == ALL_BLOCKS
+        assert row["block"] == ALL_DATASETS
         assert float(row["features_per_window_mean"]) == summary.features.mean[entry]
         difference = summary.overall_differences["weak"].mean[entry]
         assert row["weak_difference_mean"] == ("" if np.isnan(difference) else repr(float(difference)))
-        is_ranked = entry in summary.weak_contest.entries
+        is_ranked = entry in summary.weak_rank_test.entries
         assert (row["weak_rank"] != "") == is_ranked
 
 
 def test_what_is_not_there_is_blank(comparison):
     first = {place: cell for place, cell in comparison.cells.items() if place[0] == 0 and place[2] == 0}
-    rows = rows_of(summary_csv(Comparison("stages", DESIGN, comparison.blocks, first)))
-    assert {row["block"] for row in rows} == {block.name for block in comparison.blocks}
+    rows = rows_of(summary_csv(Comparison("stages", DESIGN, comparison.datasets, first)))
+    assert {row["block"] for row in rows} == {dataset.name for dataset in comparison.datasets}
     assert {row["n_seeds"] for row in rows} == {"1", "0"}
     assert {row["cost_low"] for row in rows} == {""}
     assert all((row["cost_mean"] == "") == (row["n_seeds"] == "0") for row in rows)

@@ -84,7 +84,7 @@ def models(folder):
     return {path.parent.name: path.read_bytes() for path in folder.rglob(MODEL_NAME)}
 
 
-def told(full):
+def lasting(full):
     """Return everything but times and memory."""
     values = full.as_dict()
     for outcome in values["outcomes"]:
@@ -137,7 +137,7 @@ def test_the_number_of_threads_changes_nothing(finished, data, tmp_path):
     full, folder = finished
     again = compare_full(*data, tmp_path, THREE, BRIEF, n_threads=1)
     assert models(tmp_path) == models(folder)
-    assert told(again) == told(full)
+    assert lasting(again) == lasting(full)
     means = [{name: row.means[name] for name in MEANS[:5]} for row in full.rows]
     assert [{name: row.means[name] for name in MEANS[:5]} for row in again.rows] == means
 
@@ -225,7 +225,7 @@ def test_other_scenes_are_searched_without_training(finished, data, tmp_path):
     longer = compare_full(sources, fewer, tmp_path, TWO[:1], BRIEF, resume=True)
     assert longer.outcomes[0, 0].n_stages == 2
     anew = compare_full(sources, fewer, tmp_path, TWO[:1], replace(BRIEF, max_stages=1), overwrite=True)
-    assert told(anew) == told(full)
+    assert lasting(anew) == lasting(full)
 
 
 def failing(booster, real):

@@ -26,7 +26,7 @@ from vjcascade.evaluation import normalised_expected_cost
 LABELS = np.array([1, 1, 1, 1, -1, -1, -1, -1], np.int8)
 
 
-def bench_of(tune_labels=LABELS, test_labels=LABELS):
+def trial_of(tune_labels=LABELS, test_labels=LABELS):
     return Trial(None, *(EvalSet(labels, None) for labels in (tune_labels, test_labels)))
 
 
@@ -59,15 +59,15 @@ def test_measures_are_those_of_the_decisions(rng, rule, ratio):
     trained = Trained(tune, test, np.array([1.0, 0.5, 0.2]), 0.1)
     entry = Entry(Contender("adaboost"), Costs.from_ratio(ratio), rule)
     design = Design(boosters=("adaboost",), hit_rate=0.75)
-    (told,) = judge(trained, bench_of(), [entry], design)
-    threshold = told["threshold"]
-    threshold = threshold if threshold is not None else (-np.inf if told["hit_rate"] == 1 else np.inf)
+    (result,) = judge(trained, trial_of(), [entry], design)
+    threshold = result["threshold"]
+    threshold = threshold if threshold is not None else (-np.inf if result["hit_rate"] == 1 else np.inf)
     calls = np.where(test[-1] >= threshold, 1, -1)
-    assert told["hit_rate"] == np.mean(calls[:4] > 0)
-    assert told["false_alarm_rate"] == np.mean(calls[4:] > 0)
-    assert told["cost"] == pytest.approx(normalised_expected_cost(calls, LABELS, entry.costs))
-    assert ("curve" in told) == (rule in {Rule.NATURAL, Rule.HIT_RATE})
-    assert is_result(json.loads(json.dumps(told)), rule, replace(design, n_rounds=3))
+    assert result["hit_rate"] == np.mean(calls[:4] > 0)
+    assert result["false_alarm_rate"] == np.mean(calls[4:] > 0)
+    assert result["cost"] == pytest.approx(normalised_expected_cost(calls, LABELS, entry.costs))
+    assert ("curve" in result) == (rule in {Rule.NATURAL, Rule.HIT_RATE})
+    assert is_result(json.loads(json.dumps(result)), rule, replace(design, n_rounds=3))
     if rule is Rule.NATURAL:
         assert threshold == 0
     if rule is Rule.HIT_RATE:
@@ -80,12 +80,12 @@ def test_thresholds_are_the_rule_s_for_the_costs_of_the_entry(rng, rule):
     labels, costs = np.repeat(LABELS, 5), Costs(4, 1)
     trained = Trained(tune, test, np.array([1.0, 0.5, 0.2]), 0.1)
     entry = Entry(Contender("adaboost"), costs, rule)
-    (told,) = judge(trained, bench_of(labels, labels), [entry], Design(boosters=("adaboost",)))
+    (result,) = judge(trained, trial_of(labels, labels), [entry], Design(boosters=("adaboost",)))
     expected, other = (
         decision_threshold(DecisionRule(rule), costs=one, total_alpha=1.7, scores=tune[-1], labels=labels)
         for one in (costs, Costs())
     )
-    assert told["threshold"] == pytest.approx(expected)
+    assert result["threshold"] == pytest.approx(expected)
     assert expected < other  # or this shows less than it says
 
 
@@ -94,9 +94,9 @@ def test_platt_s_sigmoid_is_fitted_on_the_samples_to_tune_on(rng):
     tune, test = (labels * scale + rng.normal(size=(1, 40)) for scale in (0.2, 2.0))
     trained = Trained(tune, test, np.ones(1), 0.1)
     entry = Entry(Contender("adaboost"), Costs(), Rule.NATURAL)
-    (told,) = judge(trained, bench_of(labels, labels), [entry], Design(boosters=("adaboost",)))
+    (result,) = judge(trained, trial_of(labels, labels), [entry], Design(boosters=("adaboost",)))
     fitted = PlattScaling.fit(tune[-1], labels).probability(test[-1])
-    assert told["calibration_error_platt"] == calibration_error(fitted, labels > 0)
+    assert result["calibration_error_platt"] == calibration_error(fitted, labels > 0)
 
 
 def test_swapped_asymmetry_is_seen(rng):
@@ -104,10 +104,10 @@ def test_swapped_asymmetry_is_seen(rng):
     scores = np.array([-LABELS, LABELS, np.full(8, -1)]).astype(float)
     trained = Trained(scores, scores, np.ones(3), 0.0)
     entry = Entry(Contender("csb2"), Costs(4, 1), Rule.NATURAL)
-    (told,) = judge(trained, bench_of(), [entry], Design(boosters=("csb2",)))
-    assert told["swapped"] == pytest.approx(1 / 3)  # in the first round both rates are 1
+    (result,) = judge(trained, trial_of(), [entry], Design(boosters=("csb2",)))
+    assert result["swapped"] == pytest.approx(1 / 3)  # in the first round both rates are 1
     cheap = Entry(Contender("csb2"), Costs(1, 4), Rule.NATURAL)
-    assert judge(trained, bench_of(), [cheap], Design(boosters=("csb2",)))[0]["swapped"] == 0
+    assert judge(trained, trial_of(), [cheap], Design(boosters=("csb2",)))[0]["swapped"] == 0
 
 
 def table_problem(rng, n=120):
@@ -117,22 +117,22 @@ def table_problem(rng, n=120):
 
 def test_scores_are_sums_of_votes(rng):
     problem = table_problem(rng)
-    parts = problem.split(0)
-    bench = problem.bench(parts, parts.train, 1)
-    trained = boost_run(bench, Run(Contender("cost-generalized"), Costs(4, 1), whole=False), 10)
-    assert trained.test.shape == (10, len(parts.test))
-    assert trained.tune.shape == (10, len(parts.tune))
+    split = problem.split(0)
+    trial = problem.trial(split, split.train, 1)
+    trained = boost_run(trial, Run(Contender("cost-generalized"), Costs(4, 1), whole=False), 10)
+    assert trained.test.shape == (10, len(split.test))
+    assert trained.tune.shape == (10, len(split.tune))
     steps = np.diff(trained.test, axis=0)
     assert np.allclose(np.abs(steps), trained.alphas[1:, None], rtol=1e-6)  # votes are float32
-    assert auc(trained.test[-1], bench.test.labels > 0) > 0.8
+    assert auc(trained.test[-1], trial.test.labels > 0) > 0.8
 
 
 def test_a_perfect_weak_classifier_ends_a_run(rng):
     problem = table_problem(rng)
     problem.table[:, 2] = problem.labels
-    parts = problem.split(0)
+    split = problem.split(0)
     trained = boost_run(
-        problem.bench(parts, parts.train, 1), Run(Contender("adaboost"), None, whole=False), 10
+        problem.trial(split, split.train, 1), Run(Contender("adaboost"), None, whole=False), 10
     )
     assert len(trained.test) == len(trained.alphas) == 1
 
@@ -141,13 +141,13 @@ def test_nothing_to_learn_scores_nothing():
     problem = TableProblem(
         "rows", np.zeros((40, 1)), np.repeat(np.array([1, -1], np.int8), 20), np.arange(40)
     )
-    parts = problem.split(0)
-    bench = problem.bench(parts, parts.train, 1)
-    trained = boost_run(bench, Run(Contender("adaboost"), None, whole=False), 10)
+    split = problem.split(0)
+    trial = problem.trial(split, split.train, 1)
+    trained = boost_run(trial, Run(Contender("adaboost"), None, whole=False), 10)
     assert not trained.test.any()
     entries = [Entry(Contender("adaboost"), Costs(2, 1), rule) for rule in Rule]
-    for told in judge(trained, bench, entries, Design(boosters=("adaboost",))):
-        assert told["auc"] == 0.5
+    for result in judge(trained, trial, entries, Design(boosters=("adaboost",))):
+        assert result["auc"] == 0.5
 
 
 @pytest.mark.parametrize(
@@ -174,9 +174,9 @@ def test_damaged_results_are_none(rng, damage):
     design = Design(boosters=("adaboost",), n_rounds=3)
     scores = rng.normal(size=(2, 3, 8))
     entry = Entry(Contender("adaboost"), Costs(), Rule.NATURAL)
-    (told,) = judge(Trained(*scores, np.array([1.0, 0.5, 0.2]), 0.1), bench_of(), [entry], design)
-    assert is_result(told, Rule.NATURAL, design)
-    assert not is_result({**told, **damage}, Rule.NATURAL, design)
-    for name in told:
-        assert not is_result({key: told[key] for key in told if key != name}, Rule.NATURAL, design)
+    (result,) = judge(Trained(*scores, np.array([1.0, 0.5, 0.2]), 0.1), trial_of(), [entry], design)
+    assert is_result(result, Rule.NATURAL, design)
+    assert not is_result({**result, **damage}, Rule.NATURAL, design)
+    for name in result:
+        assert not is_result({key: result[key] for key in result if key != name}, Rule.NATURAL, design)
     assert not is_result(None, Rule.NATURAL, design)

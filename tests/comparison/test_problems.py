@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from vjcascade.comparison.problems import TableProblem, WindowProblem, in_order, split_parts
+from vjcascade.comparison.problems import TableProblem, WindowProblem, in_order, split_samples
 from vjcascade.errors import SettingsError
 from vjcascade.features import HaarMode, enumerate_haar
 from vjcascade.features.integrals import WindowIntegrals
@@ -24,19 +24,19 @@ def grouped_labels(draw):
 @given(grouped_labels(), st.integers(0, 5))
 def test_parts_cover_everything_and_keep_groups_together(data, seed):
     labels, groups = data
-    parts = split_parts(labels, groups, (0.5, 0.25), seed)
-    lists = parts.train, parts.tune, parts.test
+    split = split_samples(labels, groups, (0.5, 0.25), seed)
+    lists = split.train, split.tune, split.test
     assert np.array_equal(np.sort(np.concatenate(lists)), np.arange(len(labels)))
     for i, part in enumerate(lists):
         assert set(labels[part]) == {1, -1}
         for other in lists[:i]:
             assert not set(groups[part]) & set(groups[other])
-    assert np.array_equal(parts.trained_whole, np.sort(np.concatenate([parts.train, parts.tune])))
+    assert np.array_equal(split.trained_whole, np.sort(np.concatenate([split.train, split.tune])))
 
 
 def test_shares_are_those_asked_for_and_seeds_differ():
     labels = np.repeat(np.array([1, -1], np.int8), 100)
-    one, other = (split_parts(labels, np.arange(200), (0.5, 0.25), seed) for seed in (0, 1))
+    one, other = (split_samples(labels, np.arange(200), (0.5, 0.25), seed) for seed in (0, 1))
     assert [np.bincount(labels[part] > 0).tolist() for part in (one.train, one.tune, one.test)] == [
         [50, 50],
         [25, 25],
@@ -55,7 +55,7 @@ def test_shares_are_those_asked_for_and_seeds_differ():
 def test_too_few_samples_are_refused(n_positives, group_of, message):
     labels = np.where(np.arange(60) < n_positives, 1, -1).astype(np.int8)
     with pytest.raises(SettingsError, match=message):
-        split_parts(labels, group_of(60), (0.5, 0.25), 0)
+        split_samples(labels, group_of(60), (0.5, 0.25), 0)
 
 
 def test_shuffled_labels_are_as_many_positives_of_any_kind():
@@ -78,13 +78,13 @@ def a_problem(kind, rng):
 @pytest.mark.parametrize("kind", ["table", "windows"])
 def test_a_bench_sees_the_samples_of_its_parts(kind, rng):
     problem = a_problem(kind, rng)
-    parts = problem.split(0)
-    bench = problem.bench(parts, parts.train, n_threads=1)
-    assert np.array_equal(bench.search.labels, np.sort(problem.labels[parts.train])[::-1])
-    assert np.array_equal(bench.tune.labels, problem.labels[parts.tune])
-    assert np.array_equal(bench.test.labels, problem.labels[parts.test])
+    split = problem.split(0)
+    trial = problem.trial(split, split.train, n_threads=1)
+    assert np.array_equal(trial.search.labels, np.sort(problem.labels[split.train])[::-1])
+    assert np.array_equal(trial.tune.labels, problem.labels[split.tune])
+    assert np.array_equal(trial.test.labels, problem.labels[split.test])
     for feature in (0, 3):
         is_table = kind == "table"
         every = problem.table.T[feature] if is_table else problem.integrals.values(problem.pool[[feature]])[0]
-        assert np.array_equal(bench.test.values_of(feature), every[parts.test])
-        assert np.array_equal(np.sort(bench.search.values(feature)), np.sort(every[parts.train]))
+        assert np.array_equal(trial.test.values_of(feature), every[split.test])
+        assert np.array_equal(np.sort(trial.search.values(feature)), np.sort(every[split.train]))

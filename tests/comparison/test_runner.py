@@ -16,7 +16,7 @@ DESIGN = Design(boosters=("adaboost",), costs=(4,), rules=("natural", "calibrate
 def compared(rng, folder):
     labels = np.repeat(np.array([1, -1], np.int8), 60)
     problem = TableProblem("rows", rng.normal(size=(120, 3)) + labels[:, None], labels, np.arange(120))
-    return compare("tables", [(problem, None)], 1, DESIGN, RunCache.open(folder, {}), told={})
+    return compare("tables", [(problem, None)], 1, DESIGN, RunCache.open(folder, {}), metadata={})
 
 
 def test_every_seed_has_a_split_of_its_own(rng, tmp_path):
@@ -26,10 +26,10 @@ def test_every_seed_has_a_split_of_its_own(rng, tmp_path):
 def test_rules_that_need_no_samples_get_ensembles_of_more(rng, tmp_path, monkeypatch):
     sizes, boost = {}, module.boost_run
 
-    def noted(bench, run, n_rounds):
-        sizes.setdefault(run.whole, len(bench.search.labels))
-        return boost(bench, run, n_rounds)
+    def noted(trial, run, n_rounds):
+        sizes.setdefault(run.whole, len(trial.search.labels))
+        return boost(trial, run, n_rounds)
 
     monkeypatch.setattr(module, "boost_run", noted)
-    (block,) = compared(rng, tmp_path).blocks
-    assert sizes == {True: block.n_train, False: block.n_train - block.n_tune}
+    (dataset,) = compared(rng, tmp_path).datasets
+    assert sizes == {True: dataset.n_train, False: dataset.n_train - dataset.n_tune}

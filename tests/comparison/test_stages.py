@@ -1,4 +1,4 @@
-"""Comparisons on pictures: frozen stages, resume, the same numbers however they are computed."""
+"""Comparisons on pictures: stage datasets, resume, the same numbers however they are computed."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ def run(pictures, tmp_path):
 
 def untimed(comparison):
     """Return all that a comparison tells, but for the seconds."""
-    told = comparison.as_dict()
-    for cell in told["cells"]:
+    values = comparison.as_dict()
+    for cell in values["cells"]:
         del cell["seconds"]
-    return told
+    return values
 
 
 def test_every_cell_is_there_and_learns(run):
     comparison = run()
     assert comparison.is_complete
-    assert [block.name for block in comparison.blocks] == ["stage 1", "stage 2"]
-    assert comparison.blocks[0].pass_rate > comparison.blocks[1].pass_rate
+    assert [dataset.name for dataset in comparison.datasets] == ["stage 1", "stage 2"]
+    assert comparison.datasets[0].pass_rate > comparison.datasets[1].pass_rate
     assert (comparison.values("auc") > 0.55).all()
     assert np.isfinite(comparison.values("cost")).all()
     natural = next(i for i, entry in enumerate(comparison.entries) if entry.name.endswith("natural"))
@@ -145,7 +145,7 @@ def test_boosters_can_be_added_later(run, monkeypatch):
     done = []
     boost = module.boost_run
     monkeypatch.setattr(
-        module, "boost_run", lambda bench, one, n: done.append(one.name) or boost(bench, one, n)
+        module, "boost_run", lambda trial, one, n: done.append(one.name) or boost(trial, one, n)
     )
     more = Design(boosters=("adaboost", "csb2"), costs=(1, 5), n_rounds=4, n_seeds=3, hit_rate=0.95)
     comparison = run(more, resume=True)
@@ -166,11 +166,11 @@ def test_shuffled_labels_end_at_chance(run):
     """In every column: nothing is learnt, so nothing is better than a decision without looking."""
     design = Design(boosters=("adaboost",), costs=(1, 5), n_rounds=8, n_seeds=8, sanity=True, hit_rate=0.95)
     comparison = run(design, StagePlan(n_stages=1, n_samples=50, n_features=60))
-    (block,) = comparison.blocks
+    (dataset,) = comparison.datasets
     for number, entry in enumerate(comparison.entries):
         measures = ("auc", "hit_rate", "false_alarm_rate", "cost")
         values = {measure: comparison.values(measure)[0, number] for measure in measures}
-        band = interval(values["auc"], block.test_share)
+        band = interval(values["auc"], dataset.test_share)
         if entry.contender.shuffled:
             assert band.low <= 0.5 <= band.high
             assert values["cost"].mean() > 0.8 * min(0.5, 1 / (1 + entry.costs.ratio))
@@ -186,7 +186,7 @@ def test_a_reference_decides_what_reaches_a_stage(run, pictures, tmp_path):
     assert reference.n_stages == 1
     notes = []
     comparison = run(reference=model, window=None, listener=notes.append)
-    assert comparison.blocks[1].n_positives <= comparison.blocks[0].n_positives
+    assert comparison.datasets[1].n_positives <= comparison.datasets[0].n_positives
     assert not (tmp_path / "out" / "reference").exists()
     totals = {
         (event.done, event.total)
@@ -203,8 +203,8 @@ def test_too_few_negatives_end_the_stages(run):
         plan=plan, listener=lambda event: notes.append(event.text) if isinstance(event, Note) else None
     )
     assert comparison.is_complete
-    assert len(comparison.blocks) < 5
-    assert f"the comparison ends with stage {len(comparison.blocks)}" in " ".join(notes)
+    assert len(comparison.datasets) < 5
+    assert f"the comparison ends with stage {len(comparison.datasets)}" in " ".join(notes)
 
 
 @pytest.mark.parametrize(

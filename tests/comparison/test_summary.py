@@ -33,7 +33,7 @@ def same(found, expected):
     )
 
 
-def test_each_block(summary):
+def test_each_dataset(summary):
     assert summary.reached.tolist() == [[1, 1, 1, pytest.approx(1 / 3)], [1, 1, 1, 0]]
     assert summary.weak_median[0].tolist() == [6, 6, 4, np.inf]
     assert summary.n_seeds.tolist() == [[3] * 4] * 2
@@ -43,7 +43,7 @@ def test_each_block(summary):
     assert found.high[1, 3] == found.low[1, 3] == 21
 
 
-def test_all_blocks_together(summary):
+def test_all_datasets_together(summary):
     total = WEAK[0, 2] + WEAK[1, 2]
     assert same(summary.overall["weak"].at(2), interval(total.astype(float), 0.5))
     expected = paired_difference(total.astype(float), (WEAK[0, 0] + WEAK[1, 0]).astype(float), 0.5)
@@ -64,14 +64,14 @@ def test_without_pass_rates_there_are_no_features():
 def test_what_is_not_finished_is_left_out_of_the_whole():
     whole = comparison_of(BOTH, WEAK, pass_rates=[1.0, 0.25])
     cells = {place: cell for place, cell in whole.cells.items() if place != (1, 3, 2)}
-    summary = Summary(Comparison(whole.kind, BOTH, whole.blocks, cells))
-    assert summary.finished == (0,)
+    summary = Summary(Comparison(whole.kind, BOTH, whole.datasets, cells))
+    assert summary.complete == (0,)
     assert summary.n_seeds[1].tolist() == [3, 3, 3, 2]
     assert summary.overall["weak"].mean[:3].tolist() == [6, 6, 5]
-    empty = Summary(Comparison(whole.kind, BOTH, whole.blocks, {}))
-    assert empty.finished == ()
+    empty = Summary(Comparison(whole.kind, BOTH, whole.datasets, {}))
+    assert empty.complete == ()
     assert np.isnan(empty.overall["weak"].mean).all()
-    assert np.isnan(empty.weak_contest.ranks).all()
+    assert np.isnan(empty.weak_rank_test.ranks).all()
 
 
 def test_one_seed_has_no_bands():
@@ -109,7 +109,7 @@ def test_a_booster_named_twice_shows_no_difference():
     summary = Summary(comparison_of(design, WEAK[:, [0, 0]]))
     assert summary.overall_differences["weak"].at(1) == Interval(0.0, 0.0, 0.0)
     assert summary.overall_differences["weak"].verdict(1) is Verdict.ALIKE
-    assert summary.weak_contest.ranks.tolist() == [1.5, 1.5]
+    assert summary.weak_rank_test.ranks.tolist() == [1.5, 1.5]
 
 
 def test_who_is_ranked(rng):
@@ -121,7 +121,7 @@ def test_who_is_ranked(rng):
         sanity=True,
     )
     summary = Summary(made_up(rng, design, 4))
-    names = [design.entries[entry].name for entry in summary.weak_contest.entries]
+    names = [design.entries[entry].name for entry in summary.weak_rank_test.entries]
     assert names == [
         "adaboost 1:1, hit-rate",
         "csb0 1:1, hit-rate",
@@ -129,21 +129,21 @@ def test_who_is_ranked(rng):
         "csb1 1:1, hit-rate",
         "csb1 10:1, hit-rate",
     ]
-    table = summary.means["weak"].mean[:, list(summary.weak_contest.entries)]
-    assert summary.weak_contest.ranks == pytest.approx(mean_ranks(table))
-    assert summary.weak_contest.n_blocks == 4
-    assert (np.diff(summary.weak_contest.ranks[summary.weak_contest.order]) >= 0).all()
-    by_cost = summary.cost_contests[Costs(10, 1)]
+    table = summary.means["weak"].mean[:, list(summary.weak_rank_test.entries)]
+    assert summary.weak_rank_test.ranks == pytest.approx(mean_ranks(table))
+    assert summary.weak_rank_test.n_datasets == 4
+    assert (np.diff(summary.weak_rank_test.ranks[summary.weak_rank_test.order]) >= 0).all()
+    by_cost = summary.cost_rank_tests[Costs(10, 1)]
     assert {design.entries[entry].costs for entry in by_cost.entries} == {Costs(10, 1)}
     assert len(by_cost.entries) == 3 * 2
     assert by_cost.friedman.n_entries == 6
 
 
-def test_one_block_has_no_critical_difference(rng):
-    contest = Summary(made_up(rng, BOTH, 1)).weak_contest
-    assert contest.friedman is None
-    assert np.isnan(contest.difference)
-    assert contest.ranks[contest.order[0]] == contest.ranks.min()
+def test_one_dataset_has_no_critical_difference(rng):
+    rank_test = Summary(made_up(rng, BOTH, 1)).weak_rank_test
+    assert rank_test.friedman is None
+    assert np.isnan(rank_test.difference)
+    assert rank_test.ranks[rank_test.order[0]] == rank_test.ranks.min()
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def test_processes_change_no_number(tables, tmp_path):
         for n in (1, 2)
     )
     assert one.is_complete
-    assert [block.name for block in one.blocks] == ["one"]
+    assert [dataset.name for dataset in one.datasets] == ["one"]
     assert untimed(one) == untimed(two)
     assert one.values("auc").mean() > 0.7
 

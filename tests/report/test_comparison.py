@@ -19,7 +19,7 @@ from vjcascade.comparison.design import Design
 from vjcascade.comparison.results import Comparison
 from vjcascade.comparison.summary import Summary
 from vjcascade.report.comparison import build_comparison_report, comparison_values, drawn_entries
-from vjcascade.report.comparison_tables import MAX_BLOCK_ROWS, MAX_COSTS, MAX_ROWS, percent
+from vjcascade.report.comparison_tables import MAX_COSTS, MAX_DATASET_ROWS, MAX_ROWS, percent
 from vjcascade.report.heat import N_SHADES
 
 pytest.importorskip("jinja2")
@@ -98,16 +98,16 @@ def test_one_seed_shows_no_bands(rng, comparison):
 
 def test_an_unfinished_comparison_says_so(comparison):
     some = {place: cell for place, cell in comparison.cells.items() if place[0] == 0 or place[2] == 0}
-    unfinished = Comparison("stages", SMALL, comparison.blocks, some)
+    unfinished = Comparison("stages", SMALL, comparison.datasets, some)
     text = checked(build_comparison_report(unfinished)).text
     assert "The comparison is not finished" in text
     assert "There is no diagram" in text
-    nothing = checked(build_comparison_report(Comparison("stages", SMALL, comparison.blocks, {}))).text
+    nothing = checked(build_comparison_report(Comparison("stages", SMALL, comparison.datasets, {}))).text
     assert "so there is no answer yet" in nothing
     assert "nan" not in nothing
 
 
-def test_a_single_block(rng):
+def test_a_single_dataset(rng):
     html = build_comparison_report(made_up(rng, SMALL, 1))
     assert "ranks need at least two finished stages" in checked(html).text
     assert "Stage by stage" not in html
@@ -135,9 +135,9 @@ def test_rules_that_leave_sections_out(rng):
 
 
 def test_hostile_names(rng):
-    told = {HOSTILE: {HOSTILE: HOSTILE}, "command": {HOSTILE: HOSTILE}}
+    metadata = {HOSTILE: {HOSTILE: HOSTILE}, "command": {HOSTILE: HOSTILE}}
     plain = made_up(rng, SMALL, 2, names=[HOSTILE, "<b>"])
-    html = build_comparison_report(Comparison("stages", SMALL, plain.blocks, plain.cells, told))
+    html = build_comparison_report(Comparison("stages", SMALL, plain.datasets, plain.cells, metadata))
     assert HOSTILE in checked(html).text
     assert escape(HOSTILE[:10]) in html
 
@@ -174,7 +174,7 @@ def test_most_of_very_many_is_left_to_the_csv(rng):
     assert {len(cells) for cells in shown.values()} == {MAX_COSTS}
     assert "more are in summary.csv" in page.text
     tables = build_comparison_report(made_up(rng, replace(design, costs=(1,)), 2, "tables"))
-    assert len(cells_of(tables, "Table by table")) in (MAX_BLOCK_ROWS, MAX_BLOCK_ROWS + 1)
+    assert len(cells_of(tables, "Table by table")) in (MAX_DATASET_ROWS, MAX_DATASET_ROWS + 1)
 
 
 MEASURED = """<body>{frames}<script>

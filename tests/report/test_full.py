@@ -31,12 +31,12 @@ BASELINE, BETTER, WORSE, NONE = (
 )
 
 
-def outcome(n_hits, features, **told):
+def outcome(n_hits, features, **changes):
     """Return a cascade that finds so many of the objects, one in each scene, and then a false alarm."""
     n = n_hits + 1
     found = Found(np.arange(n), np.arange(float(n), 0, -1), np.arange(n) < n_hits, features)
     numbers = {"n_stages": 3, "n_weak": 1234, "false_alarm_rate": 2e-5, "held_out_hit_rate": 0.975}
-    return Outcome(found, "training ended", **{**numbers, **told})
+    return Outcome(found, "training ended", **{**numbers, **changes})
 
 
 @pytest.fixture
@@ -48,12 +48,14 @@ def full():
         (2, 0): outcome(6, 2.25, held_out_hit_rate=None),
         (3, 0): Outcome(None, f"no stage could be trained: {HOSTILE}"),
     }
-    told = {
+    metadata = {
         "command": {"compare": f"vjcascade compare {HOSTILE}"},
         "settings": {"max_stages": 3},
         "scenes": {"source": HOSTILE, "scenes": N_SCENES},
     }
-    return FullComparison((BASELINE, BETTER, WORSE, NONE), (0,), np.ones(N_SCENES, np.int64), outcomes, told)
+    return FullComparison(
+        (BASELINE, BETTER, WORSE, NONE), (0,), np.ones(N_SCENES, np.int64), outcomes, metadata
+    )
 
 
 def test_the_answer_names_the_best_and_the_fastest(full):

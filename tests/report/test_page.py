@@ -97,8 +97,8 @@ def test_a_model_without_stages_or_with_very_many(tmp_path):
 def test_hostile_files(tmp_path):
     model = tmp_path / "<b>&'\".xml"
     record = doubles.stage_record(1, ended_by=HOSTILE).as_dict()
-    told = {"settings": {HOSTILE: HOSTILE}, "data": {HOSTILE: [HOSTILE]}, "stages": [record]}
-    builders.accept_all(n_stages=1).with_metadata(told).save(model)
+    metadata = {"settings": {HOSTILE: HOSTILE}, "data": {HOSTILE: [HOSTILE]}, "stages": [record]}
+    builders.accept_all(n_stages=1).with_metadata(metadata).save(model)
     begun = RunBegun(HOSTILE, {}, {HOSTILE: 3}, sources={"positives": HOSTILE, HOSTILE: HOSTILE})
     done = StageDone(doubles.stage_record(1, ended_by=HOSTILE), 1, 2.0, {HOSTILE: 1.0, "mining": 0.5})
     with HistoryWriter(model, pytest.fail) as writer:

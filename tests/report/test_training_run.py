@@ -35,7 +35,7 @@ def run_of(cascade, rates=(), **changes):
         i + 1: doubles.stage_record(i + 1, overall_false_alarm_rate=rate, overall_hit_rate=0.95)
         for i, rate in enumerate(rates)
     }
-    known = {"records": records, "history": History(), "settings": TrainingSettings(), "told": {}}
+    known = {"records": records, "history": History(), "settings": TrainingSettings(), "metadata": {}}
     return Run(Path("model/cascade.xml"), cascade, **(known | changes))
 
 
@@ -121,8 +121,8 @@ def test_the_command_line_gives_the_same_settings(monkeypatch, capsys, settings)
 
 
 def test_the_command_line_names_what_is_continued():
-    told = {"continued": {"model": "a b.xml"}, "data": {"more_photos": "3"}}
-    command = command_of(run_of(builders.accept_all(), told=told))
+    metadata = {"continued": {"model": "a b.xml"}, "data": {"more_photos": "3"}}
+    command = command_of(run_of(builders.accept_all(), metadata=metadata))
     assert command.startswith(
         "vjcascade train CROPS PHOTOS --continue 'a b.xml' --more-negatives MORE --output NEW"
     )
@@ -132,7 +132,7 @@ def test_the_command_line_names_what_is_continued():
         "continue_from": ("old/a b.xml",),
         "more_negatives": ("c d", "e"),
     }
-    command = command_of(run_of(builders.accept_all(), told=told, history=History(sources=sources)))
+    command = command_of(run_of(builders.accept_all(), metadata=metadata, history=History(sources=sources)))
     assert command.startswith(
         "vjcascade train crops photos --continue 'old/a b.xml' --more-negatives 'c d' e --output NEW"
     )

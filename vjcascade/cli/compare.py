@@ -280,7 +280,7 @@ def _write_comparison(comparison: Comparison, command: str, output: Path) -> Non
     from vjcascade.comparison import answer, results_csv, results_json, summary_csv
     from vjcascade.report.comparison import build_comparison_report
 
-    comparison = replace(comparison, told={**comparison.told, "command": {"compare": command}})
+    comparison = replace(comparison, metadata={**comparison.metadata, "command": {"compare": command}})
     texts = {
         RESULTS_NAME: results_csv(comparison),
         SUMMARY_NAME: summary_csv(comparison),
@@ -296,7 +296,7 @@ def _write_full(full: FullComparison, command: str, output: Path) -> None:
     from vjcascade.comparison.full_results import full_csv, full_json
     from vjcascade.report.full import build_full_report, full_answer
 
-    full = replace(full, told={**full.told, "command": {"compare": command}})
+    full = replace(full, metadata={**full.metadata, "command": {"compare": command}})
     texts = {
         FULL_CSV_NAME: full_csv(full),
         FULL_JSON_NAME: full_json(full),

@@ -40,7 +40,7 @@ def answer(comparison: Comparison) -> list[str]:
     """
     summary = Summary(comparison)
     sentences = [_what(comparison), *_what_is_missing(summary)]
-    if not summary.finished:
+    if not summary.complete:
         return sentences
     if comparison.kind == "stages":
         sentences += [*_fewest(summary), *_equal_weak(summary), *_features(summary), *_cheapest(summary)]
@@ -56,7 +56,7 @@ def pair_name(entry: Entry) -> str:
 
 
 def fewest_weak(summary: Summary) -> int | None:
-    """Return the entry that reaches the targets with the fewest weak classifiers in all finished blocks.
+    """Return the entry that reaches the targets with the fewest weak classifiers in all finished datasets.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ def fewest_weak(summary: Summary) -> int | None:
     int or None
         Its number; of equal ones the first. None if no entry ever reaches them, or no threshold was tuned for it.
     """
-    entries = list(summary.weak_contest.entries)
-    if not summary.finished or not summary.reached[np.ix_(summary.finished, entries)].any():
+    entries = list(summary.weak_rank_test.entries)
+    if not summary.complete or not summary.reached[np.ix_(summary.complete, entries)].any():
         return None
     return entries[int(np.argmin(summary.overall["weak"].mean[entries]))]
 
@@ -87,14 +87,14 @@ def cheapest(summary: Summary, costs: Costs) -> int | None:
     Returns
     -------
     int or None
-        Its number; of equal ones the first. None if no block is finished.
+        Its number; of equal ones the first. None if no dataset is finished.
     """
-    contest = summary.cost_contests[costs]
-    if not summary.finished or not contest.entries:
+    rank_test = summary.cost_rank_tests[costs]
+    if not summary.complete or not rank_test.entries:
         return None
-    means = summary.overall["cost"].mean[list(contest.entries)]
-    by = means if summary.comparison.kind == "stages" else contest.ranks
-    return contest.entries[int(np.lexsort((means, by))[0])]
+    means = summary.overall["cost"].mean[list(rank_test.entries)]
+    by = means if summary.comparison.kind == "stages" else rank_test.ranks
+    return rank_test.entries[int(np.lexsort((means, by))[0])]
 
 
 def few(number: float) -> str:
@@ -147,7 +147,7 @@ def _what(comparison: Comparison) -> str:
         splits = f"{splits}, too few for bands to be trusted"
     return (
         f"{boosters} at {pluralize(len(design.costs), 'cost ratio')} were compared on "
-        f"{pluralize(len(comparison.blocks), kind)}, with {splits}."
+        f"{pluralize(len(comparison.datasets), kind)}, with {splits}."
     )
 
 
@@ -155,7 +155,7 @@ def _what_is_missing(summary: Summary) -> Iterator[str]:
     comparison = summary.comparison
     if comparison.is_complete:
         return
-    kind, n = comparison.kind.removesuffix("s"), len(summary.finished)
+    kind, n = comparison.kind.removesuffix("s"), len(summary.complete)
     there = f"{len(comparison.cells):,} of {int(np.prod(comparison.shape)):,} results are there"
     yield (
         f"The comparison is not finished: {there}; the answer is that of {pluralize(n, f'finished {kind}')}."
@@ -165,8 +165,8 @@ def _what_is_missing(summary: Summary) -> Iterator[str]:
 
 
 def _fewest(summary: Summary) -> Iterator[str]:
-    design, contest = summary.comparison.design, summary.weak_contest
-    if not contest.entries:
+    design, rank_test = summary.comparison.design, summary.weak_rank_test
+    if not rank_test.entries:
         return
     targets = f"a false-alarm rate of {share(design.false_alarm_rate)}"
     tuned = f"With thresholds tuned for a hit rate of {share(design.hit_rate)}"
@@ -175,7 +175,7 @@ def _fewest(summary: Summary) -> Iterator[str]:
         yield f"{tuned}, no booster gets down to {targets} within {pluralize(design.n_rounds, 'weak classifier')}."
         return
     found = summary.overall["weak"].at(best)
-    least = "" if summary.reached[list(summary.finished), best].min() == 1 else "at least "
+    least = "" if summary.reached[list(summary.complete), best].min() == 1 else "at least "
     yield (
         f"{tuned}, {pair_name(summary.comparison.entries[best])} gets down to {targets} with the fewest weak "
         f"classifiers: {least}{few(found.mean)} in {_together(summary)}{_band(found, few)}."
@@ -198,7 +198,7 @@ def _against_baseline(summary: Summary, best: int) -> Iterator[str]:
 
 def _against_others(summary: Summary, best: int) -> Iterator[str]:
     """Tell how sure the choice is, of one entry among many."""
-    others = [entry for entry in summary.weak_contest.entries if entry != best]
+    others = [entry for entry in summary.weak_rank_test.entries if entry != best]
     totals, test_share = summary.seed_totals("weak"), summary.test_share
     verdicts = [Verdict.of(paired_difference(totals[best], totals[other], test_share)) for other in others]
     if not others or Verdict.UNKNOWN in verdicts:
@@ -209,7 +209,7 @@ def _against_others(summary: Summary, best: int) -> Iterator[str]:
     yield f"Of the {pairs} of a booster and a cost ratio, {alike} be told apart from it."
     if summary.overall_differences["weak"].verdict(best) is not Verdict.BETTER or len(others) < 2:
         return
-    strict = summary.over_blocks(summary.seed_differences("weak"), 1 - 0.05 / len(others))
+    strict = summary.over_datasets(summary.seed_differences("weak"), 1 - 0.05 / len(others))
     stands = (
         "the difference from AdaBoost still stands"
         if strict.verdict(best) is Verdict.BETTER
@@ -221,7 +221,7 @@ def _against_others(summary: Summary, best: int) -> Iterator[str]:
 def _equal_weak(summary: Summary) -> Iterator[str]:
     """Tell the false-alarm rates of ensembles of one size: that of the best, or of the next if it is the baseline."""
     rates, design = summary.overall["false_alarm_rate"], summary.comparison.design
-    entries = [entry for entry in summary.weak_contest.entries if not _is_baseline(summary, entry)]
+    entries = [entry for entry in summary.weak_rank_test.entries if not _is_baseline(summary, entry)]
     best = fewest_weak(summary)
     if best not in entries:
         best = min(entries, key=lambda entry: float(summary.overall["weak"].mean[entry]), default=None)
@@ -241,15 +241,15 @@ def _features(summary: Summary) -> Iterator[str]:
     if best is None or summary.features is None or summary.feature_differences is None:
         return
     found, baseline = summary.features, summary.baseline_of(best, "weak")
-    told = (
+    text = (
         f"A window of the photos would cost {few(found.mean[best])} features in {_together(summary)} with "
         f"{pair_name(summary.comparison.entries[best])}{_band(found.at(best), few)}"
     )
     if baseline is None or _is_baseline(summary, best):
-        yield f"{told}."
+        yield f"{text}."
         return
     yield (
-        f"{told}, and {few(found.mean[baseline])} with {BASELINE_WORDS}: "
+        f"{text}, and {few(found.mean[baseline])} with {BASELINE_WORDS}: "
         f"{_versus(summary.feature_differences.at(best), few, 'fewer')}."
     )
 
@@ -264,9 +264,9 @@ def _cheapest(summary: Summary) -> Iterator[str]:
         entry = summary.comparison.entries[place]
         winners.setdefault(f"{entry.contender.name} and its {entry.rule} threshold", []).append(str(one))
     by = "" if summary.comparison.kind == "stages" else ", by mean rank,"
-    told = [f"{listed(at)} with {who}" for who, at in winners.items()]
-    more = "; and so on" if len(told) > MAX_NAMED else ""
-    yield f"Decisions cost least{by} at {'; at '.join(told[:MAX_NAMED])}{more}."
+    winning = [f"{listed(at)} with {who}" for who, at in winners.items()]
+    more = "; and so on" if len(winning) > MAX_NAMED else ""
+    yield f"Decisions cost least{by} at {'; at '.join(winning[:MAX_NAMED])}{more}."
     yield from _cheaper_than_baseline(summary, best)
 
 
@@ -282,21 +282,21 @@ def _cheaper_than_baseline(summary: Summary, best: Mapping[Costs, int]) -> Itera
             less.append(numbers)
         elif differences.verdict(place) is Verdict.ALIKE:
             alike.append(numbers)
-    told = [f"that is less at {listed(less)}"] if less else []
-    told += [f"no difference can be told at {listed(alike)}"] if alike else []
-    if told:
-        yield f"Compared with AdaBoost's minimum-cost threshold, {'; '.join(told)}."
+    clauses = [f"that is less at {listed(less)}"] if less else []
+    clauses += [f"no difference can be told at {listed(alike)}"] if alike else []
+    if clauses:
+        yield f"Compared with AdaBoost's minimum-cost threshold, {'; '.join(clauses)}."
 
 
 def _ranked(summary: Summary) -> Iterator[str]:
-    """Tell from how many others ranks over blocks tell the best."""
-    told = []
-    for costs, contest in summary.cost_contests.items():
-        if not np.isnan(contest.difference):
-            behind = int((contest.ranks - contest.ranks.min() >= contest.difference).sum())
-            told.append(f"{behind} of {len(contest.entries) - 1} others at {costs}")
-    if told:
-        yield f"Ranks over the {summary.kind}s tell the best apart (Nemenyi's test, 95%) from {listed(told)}."
+    """Tell from how many others ranks over datasets tell the best."""
+    clauses = []
+    for costs, rank_test in summary.cost_rank_tests.items():
+        if not np.isnan(rank_test.difference):
+            behind = int((rank_test.ranks - rank_test.ranks.min() >= rank_test.difference).sum())
+            clauses.append(f"{behind} of {len(rank_test.entries) - 1} others at {costs}")
+    if clauses:
+        yield f"Ranks over the {summary.kind}s tell the best apart (Nemenyi's test, 95%) from {listed(clauses)}."
 
 
 def _swapped(summary: Summary) -> Iterator[str]:
@@ -330,7 +330,7 @@ def _natural(summary: Summary) -> Iterator[str]:
     if not places:
         return
     design = summary.comparison.design
-    reached = summary.reached[list(summary.finished)].mean(axis=0)
+    reached = summary.reached[list(summary.complete)].mean(axis=0)
     best = max(places, key=lambda place: float(reached[place]))
     targets = (
         f"a hit rate of {share(design.hit_rate)} with a false-alarm rate of {share(design.false_alarm_rate)}"
@@ -349,13 +349,13 @@ def _sanity(summary: Summary) -> Iterator[str]:
     if not places:
         return
     found = summary.overall["auc"].at(places[0])
-    told = f"AdaBoost on shuffled labels has an AUC of {found.mean:.3f}{_band(found, '{:.3f}'.format)}"
+    text = f"AdaBoost on shuffled labels has an AUC of {found.mean:.3f}{_band(found, '{:.3f}'.format)}"
     if np.isnan(found.low):
-        yield f"{told}; more splits would tell whether that is chance."
+        yield f"{text}; more splits would tell whether that is chance."
     elif found.low <= CHANCE <= found.high:
-        yield f"{told}: it ended at chance, as it must."
+        yield f"{text}: it ended at chance, as it must."
     else:
-        yield f"{told}: that is not chance, so something is wrong with the samples or the program; trust nothing here."
+        yield f"{text}: that is not chance, so something is wrong with the samples or the program; trust nothing here."
 
 
 def _is_baseline(summary: Summary, entry: int) -> bool:
@@ -363,7 +363,7 @@ def _is_baseline(summary: Summary, entry: int) -> bool:
 
 
 def _together(summary: Summary) -> str:
-    n = len(summary.finished)
+    n = len(summary.complete)
     return f"the {n:,} {summary.kind}s together" if n > 1 else f"the {summary.kind}"
 
 

@@ -136,7 +136,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Run:
-    """One boosting run of a block and a seed.
+    """One boosting run of a dataset and a seed.
 
     Attributes
     ----------
@@ -254,7 +254,7 @@ class Design:
         )
 
     def runs(self, *, trains_whole: bool) -> tuple[Run, ...]:
-        """Return the boosting runs that a block and a seed need.
+        """Return the boosting runs that a dataset and a seed need.
 
         Parameters
         ----------

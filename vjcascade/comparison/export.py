@@ -13,8 +13,8 @@ from vjcascade.comparison.results import MEASURES, Comparison
 from vjcascade.comparison.statistics import Interval
 from vjcascade.comparison.summary import BASELINE_RULES, Summary
 
-ALL_BLOCKS = "all finished"
-"""In the place of a block's name: of the finished ones together."""
+ALL_DATASETS = "all finished"
+"""In the place of a dataset's name: of the finished ones together."""
 
 _WHO = ("block", "booster", "costs", "rule")
 
@@ -32,13 +32,13 @@ def results_csv(comparison: Comparison) -> str:
     Returns
     -------
     str
-        CSV: a line for each block, entry and seed that is there. Nothing stands where there is no number: as "weak"
+        CSV: a line for each dataset, entry and seed that is there. Nothing stands where there is no number: as "weak"
         where the targets were not reached.
     """
     names = [*MEASURES, "threshold"]
     lines = (
-        [*_who(comparison, block, entry), seed, *(cell.get(name) for name in names)]
-        for (block, entry, seed), cell in sorted(comparison.cells.items())
+        [*_who(comparison, dataset, entry), seed, *(cell.get(name) for name in names)]
+        for (dataset, entry, seed), cell in sorted(comparison.cells.items())
     )
     return _csv([*_WHO, "seed", *names], lines)
 
@@ -54,9 +54,9 @@ def summary_csv(comparison: Comparison) -> str:
     Returns
     -------
     str
-        CSV: a line for each block and entry, then one for each entry over all finished blocks, where "weak" is a sum
-        and the others are means. Nothing stands where there is no number. An ensemble that does not reach the targets
-        counts in the mean of "weak" as one more than were trained.
+        CSV: a line for each dataset and entry, then one for each entry over all finished datasets, where "weak" is a
+        sum and the others are means. Nothing stands where there is no number. An ensemble that does not reach the
+        targets counts in the mean of "weak" as one more than were trained.
     """
     summary = Summary(comparison)
     columns = [
@@ -70,7 +70,7 @@ def summary_csv(comparison: Comparison) -> str:
         "weak_rank",
         "cost_rank",
     ]
-    return _csv(columns, [*_block_lines(summary), *_overall_lines(summary)])
+    return _csv(columns, [*_dataset_lines(summary), *_overall_lines(summary)])
 
 
 def results_json(comparison: Comparison) -> str:
@@ -89,35 +89,35 @@ def results_json(comparison: Comparison) -> str:
     return json.dumps(comparison.as_dict(), allow_nan=False, ensure_ascii=False) + "\n"
 
 
-def _block_lines(summary: Summary) -> Iterator[list[object]]:
+def _dataset_lines(summary: Summary) -> Iterator[list[object]]:
     comparison = summary.comparison
-    n_blocks, n_entries, _ = comparison.shape
-    for block, entry in np.ndindex(n_blocks, n_entries):
+    n_datasets, n_entries, _ = comparison.shape
+    for dataset, entry in np.ndindex(n_datasets, n_entries):
         yield [
-            *_who(comparison, block, entry),
-            int(summary.n_seeds[block, entry]),
-            _number(float(summary.weak_median[block, entry])),
-            _number(float(summary.reached[block, entry])),
-            *_ends(summary.means[name].at(block, entry) for name in MEASURES),
-            *_ends(summary.differences[name].at(block, entry) for name in BASELINE_RULES),
+            *_who(comparison, dataset, entry),
+            int(summary.n_seeds[dataset, entry]),
+            _number(float(summary.weak_median[dataset, entry])),
+            _number(float(summary.reached[dataset, entry])),
+            *_ends(summary.means[name].at(dataset, entry) for name in MEASURES),
+            *_ends(summary.differences[name].at(dataset, entry) for name in BASELINE_RULES),
             *[None] * (len(_ENDS) + 2),
         ]
 
 
 def _overall_lines(summary: Summary) -> Iterator[list[object]]:
-    comparison, finished = summary.comparison, list(summary.finished)
-    if not finished:
+    comparison, complete = summary.comparison, list(summary.complete)
+    if not complete:
         return
-    ranks = [dict(zip(summary.weak_contest.entries, summary.weak_contest.ranks, strict=True)), {}]
-    for contest in summary.cost_contests.values():
-        ranks[1] |= dict(zip(contest.entries, contest.ranks, strict=True))
+    ranks = [dict(zip(summary.weak_rank_test.entries, summary.weak_rank_test.ranks, strict=True)), {}]
+    for rank_test in summary.cost_rank_tests.values():
+        ranks[1] |= dict(zip(rank_test.entries, rank_test.ranks, strict=True))
     for entry in range(len(comparison.entries)):
         yield [
-            ALL_BLOCKS,
-            *_who(comparison, finished[0], entry)[1:],
-            int(summary.n_seeds[finished, entry].min()),
+            ALL_DATASETS,
+            *_who(comparison, complete[0], entry)[1:],
+            int(summary.n_seeds[complete, entry].min()),
             None,
-            _number(float(summary.reached[finished, entry].mean())),
+            _number(float(summary.reached[complete, entry].mean())),
             *_ends(summary.overall[name].at(entry) for name in MEASURES),
             *_ends(summary.overall_differences[name].at(entry) for name in BASELINE_RULES),
             *(_ends([summary.features.at(entry)]) if summary.features else [None] * len(_ENDS)),
@@ -125,9 +125,9 @@ def _overall_lines(summary: Summary) -> Iterator[list[object]]:
         ]
 
 
-def _who(comparison: Comparison, block: int, entry: int) -> list[object]:
+def _who(comparison: Comparison, dataset: int, entry: int) -> list[object]:
     one = comparison.entries[entry]
-    return [comparison.blocks[block].name, one.contender.name, str(one.costs), str(one.rule)]
+    return [comparison.datasets[dataset].name, one.contender.name, str(one.costs), str(one.rule)]
 
 
 def _ends(intervals: Iterable[Interval]) -> list[float | None]:

@@ -140,12 +140,12 @@ def compare_full(  # noqa: PLR0913  what, how, where, and who hears of it
     if all(outcome.found is None for outcome in outcomes.values()):
         raise TrainingError(f"{trials[0].name}: {outcomes[0, 0].ended}, nor with any other booster")
     seeds = tuple(settings.seed + k for k in range(n_seeds))
-    told = {
+    metadata = {
         "settings": _shared(settings),
         "data": {"window": str(sources.positives.window), **sources.fingerprints()},
         "scenes": scenes.as_dict(),
     }
-    return FullComparison(tuple(entries), seeds, scenes.n_objects, outcomes, told)
+    return FullComparison(tuple(entries), seeds, scenes.n_objects, outcomes, metadata)
 
 
 @dataclass(frozen=True)
@@ -256,9 +256,9 @@ class _State:
     @classmethod
     def open(cls, path: Path, settings: TrainingSettings) -> _State:
         """Return what is there; with other settings, it did not end."""
-        told, wanted = _read(path), settings.as_dict()
-        same = told.get("settings") == wanted
-        return cls(path, wanted, told.get("stages", {}), told.get("ended", "") if same else "")
+        saved, wanted = _read(path), settings.as_dict()
+        same = saved.get("settings") == wanted
+        return cls(path, wanted, saved.get("stages", {}), saved.get("ended", "") if same else "")
 
     @property
     def memory(self) -> int | None:
@@ -371,9 +371,9 @@ def _shared(settings: TrainingSettings) -> dict[str, Any]:
 def _read(path: Path) -> dict[str, Any]:
     """Return what was kept, or nothing."""
     with suppress(OSError, ValueError):
-        told = json.loads(path.read_bytes())
-        if isinstance(told, dict):
-            return told
+        values = json.loads(path.read_bytes())
+        if isinstance(values, dict):
+            return values
     return {}
 
 

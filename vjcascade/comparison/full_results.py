@@ -99,7 +99,7 @@ class FullComparison:
         True boxes by scene.
     outcomes : mapping
         By entry and seed (their numbers, from 0).
-    told : mapping
+    metadata : mapping
         Settings, data and scenes, as JSON values by name, in groups.
     """
 
@@ -107,7 +107,7 @@ class FullComparison:
     seeds: tuple[int, ...]
     n_objects: NDArray[np.int64]
     outcomes: Mapping[tuple[int, int], Outcome]
-    told: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    metadata: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def baseline(self) -> int | None:
@@ -151,16 +151,16 @@ class FullComparison:
                 {"entry": entry, "seed": seed, **outcome.as_dict()}
                 for (entry, seed), outcome in sorted(self.outcomes.items())
             ],
-            "told": {name: dict(group) for name, group in self.told.items()},
+            "told": {name: dict(group) for name, group in self.metadata.items()},
         }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> FullComparison:
         """Return the comparison that `as_dict` told."""
         outcomes = {}
-        for told in values["outcomes"]:
-            outcome = {name: value for name, value in told.items() if name not in {"entry", "seed"}}
-            outcomes[told["entry"], told["seed"]] = Outcome.from_dict(outcome)
+        for one in values["outcomes"]:
+            outcome = {name: value for name, value in one.items() if name not in {"entry", "seed"}}
+            outcomes[one["entry"], one["seed"]] = Outcome.from_dict(outcome)
         return cls(
             tuple(
                 FullEntry(Contender(e["booster"], e["copy"]), parse_costs(e["costs"]))

@@ -55,12 +55,12 @@ class Trained:
     seconds: float
 
 
-def boost_run(bench: Trial, run: Run, n_rounds: int) -> Trained:
+def boost_run(trial: Trial, run: Run, n_rounds: int) -> Trained:
     """Boost, and score the samples to tune and to test on.
 
     Parameters
     ----------
-    bench : Bench
+    trial : Trial
         Made ready from the samples of the run.
     run : Run
         Booster and costs.
@@ -73,28 +73,28 @@ def boost_run(bench: Trial, run: Run, n_rounds: int) -> Trained:
         At least one row: an ensemble without weak classifiers scores 0 everywhere.
     """
     booster = make_booster(run.contender.booster, run.costs or Costs(), n_rounds)
-    tune, test = ([np.zeros(len(held.labels))] for held in (bench.tune, bench.test))
+    tune, test = ([np.zeros(len(samples.labels))] for samples in (trial.tune, trial.test))
     alphas: list[float] = []
     began = time.process_time()
     spent = 0.0
-    for weak in islice(boost(bench.search, booster), n_rounds):
+    for weak in islice(boost(trial.search, booster), n_rounds):
         spent += time.process_time() - began
         alphas.append(weak.alpha)
-        for scores, held in ((tune, bench.tune), (test, bench.test)):
-            scores.append(scores[-1] + weak.votes(held.values_of))
+        for scores, samples in ((tune, trial.tune), (test, trial.test)):
+            scores.append(scores[-1] + weak.votes(samples.values_of))
         began = time.process_time()
     first = min(1, len(alphas))
     return Trained(np.array(tune[first:]), np.array(test[first:]), np.array(alphas or [0.0]), spent)
 
 
-def judge(trained: Trained, bench: Trial, entries: list[Entry], design: Design) -> list[dict[str, Any]]:
+def judge(trained: Trained, trial: Trial, entries: list[Entry], design: Design) -> list[dict[str, Any]]:
     """Measure an ensemble under costs and rules.
 
     Parameters
     ----------
     trained : Trained
         Scores.
-    bench : Bench
+    trial : Trial
         Labels.
     entries : list of Entry
         Rows of the comparison that the run serves.
@@ -106,21 +106,21 @@ def judge(trained: Trained, bench: Trial, entries: list[Entry], design: Design) 
     list of dict
         For each entry its `MEASURES` as plain JSON numbers, None where there is none; and for `DRAWN_RULES` a curve.
     """
-    positive = bench.test.labels > 0
+    positive = trial.test.labels > 0
     shared = {
         "auc": auc(trained.test[-1], positive),
-        **_calibration(trained, bench),
+        **_calibration(trained, trial),
         "seconds": round(trained.seconds, 3),
     }
-    return [{**_judged(trained, bench, entry, design), **shared} for entry in entries]
+    return [{**_judged(trained, trial, entry, design), **shared} for entry in entries]
 
 
-def is_result(told: object, rule: Rule, design: Design) -> bool:
+def is_result(result: object, rule: Rule, design: Design) -> bool:
     """Tell whether something is what `judge` may return for an entry, as files may be damaged.
 
     Parameters
     ----------
-    told : object
+    result : object
         Plain JSON values.
     rule : Rule
         The entry's.
@@ -133,22 +133,22 @@ def is_result(told: object, rule: Rule, design: Design) -> bool:
         Whether all measures are there, and within their bounds.
     """
     numbers = {*MEASURES, "threshold"}
-    if not isinstance(told, dict) or told.keys() - {"curve"} != numbers:
+    if not isinstance(result, dict) or result.keys() - {"curve"} != numbers:
         return False
-    if not _is_within(told["weak"], 1, design.n_rounds) and told["weak"] is not None:
+    if not _is_within(result["weak"], 1, design.n_rounds) and result["weak"] is not None:
         return False
-    if not _is_within(told["threshold"], -math.inf, math.inf) and told["threshold"] is not None:
+    if not _is_within(result["threshold"], -math.inf, math.inf) and result["threshold"] is not None:
         return False
     others = (name for name in MEASURES if name != "weak")
-    if not all(_is_within(told[name], *MEASURES[name].bounds) for name in others):
+    if not all(_is_within(result[name], *MEASURES[name].bounds) for name in others):
         return False
-    return _is_curve(told["curve"], design) if "curve" in told else rule not in DRAWN_RULES
+    return _is_curve(result["curve"], design) if "curve" in result else rule not in DRAWN_RULES
 
 
-def _is_curve(told: object, design: Design) -> bool:
-    if not isinstance(told, dict) or told.keys() != {"hit_rate", "false_alarm_rate"}:
+def _is_curve(result: object, design: Design) -> bool:
+    if not isinstance(result, dict) or result.keys() != {"hit_rate", "false_alarm_rate"}:
         return False
-    rates = list(told.values())
+    rates = list(result.values())
     if not all(isinstance(rate, list) and 1 <= len(rate) <= design.n_rounds for rate in rates):
         return False
     return len(rates[0]) == len(rates[1]) and all(_is_within(one, 0, 1) for rate in rates for one in rate)
@@ -160,17 +160,17 @@ def _is_within(value: object, low: float, high: float) -> bool:
     return low <= value <= high and abs(value) <= MAX_KEPT
 
 
-def _judged(trained: Trained, bench: Trial, entry: Entry, design: Design) -> dict[str, Any]:
-    positive = bench.test.labels > 0
+def _judged(trained: Trained, trial: Trial, entry: Entry, design: Design) -> dict[str, Any]:
+    positive = trial.test.labels > 0
     looked_at = rounds_looked_at(len(trained.test), entry.rule)
-    thresholds = np.array(list(_thresholds(trained, looked_at, bench.tune, entry, design)))
+    thresholds = np.array(list(_thresholds(trained, looked_at, trial.tune, entry, design)))
     passed = trained.test[looked_at] >= thresholds[:, np.newaxis]
     rates = np.stack([passed[:, positive].mean(axis=1), passed[:, ~positive].mean(axis=1)])
     every = np.arange(len(trained.test))
     hits, false_alarms = rates[:, np.searchsorted(looked_at, every, side="right") - 1]
-    z = skew(bench.test.labels, entry.costs)
+    z = skew(trial.test.labels, entry.costs)
     dear, cheap = (1 - hits, false_alarms) if entry.costs.ratio >= 1 else (false_alarms, 1 - hits)
-    told: dict[str, Any] = {
+    result: dict[str, Any] = {
         "weak": weak_to_reach(hits, false_alarms, entry.rule, design),
         "hit_rate": float(hits[-1]),
         "false_alarm_rate": float(false_alarms[-1]),
@@ -179,11 +179,11 @@ def _judged(trained: Trained, bench: Trial, entry: Entry, design: Design) -> dic
         "threshold": _finite(float(thresholds[-1])),
     }
     if entry.rule in DRAWN_RULES:
-        told["curve"] = {
+        result["curve"] = {
             "hit_rate": hits.round(6).tolist(),
             "false_alarm_rate": false_alarms.round(6).tolist(),
         }
-    return told
+    return result
 
 
 def weak_to_reach(hits: Floats, false_alarms: Floats, rule: Rule, design: Design) -> int | None:
@@ -262,9 +262,9 @@ def auc(scores: Floats, positive: NDArray[np.bool_]) -> float:
     >>> auc(np.array([3.0, 1.0, 2.0, 0.0]), np.array([True, True, False, False]))
     0.75
     """
-    _, places, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    ranks = (ends - (counts - 1) / 2)[places]
+    from scipy.stats import rankdata
+
+    ranks = rankdata(scores)
     n_positive = int(positive.sum())
     n_pairs = n_positive * (len(positive) - n_positive)
     return float((ranks[positive].sum() - n_positive * (n_positive + 1) / 2) / n_pairs)
@@ -283,11 +283,11 @@ def calibration_error(probabilities: Floats, positive: NDArray[np.bool_]) -> flo
     return float(np.abs(gaps).sum() / len(positive))
 
 
-def _calibration(trained: Trained, bench: Trial) -> dict[str, float]:
+def _calibration(trained: Trained, trial: Trial) -> dict[str, float]:
     """Return the calibration error of the score as half log odds, and of Platt's sigmoid on it."""
-    positive, scores = bench.test.labels > 0, trained.test[-1]
+    positive, scores = trial.test.labels > 0, trained.test[-1]
     plain = PlattScaling(-2.0, 0.0).probability(scores)
-    fitted = PlattScaling.fit(trained.tune[-1], bench.tune.labels).probability(scores)
+    fitted = PlattScaling.fit(trained.tune[-1], trial.tune.labels).probability(scores)
     return {
         "calibration_error": calibration_error(plain, positive),
         "calibration_error_platt": calibration_error(fitted, positive),

@@ -67,7 +67,7 @@ class Trial:
     ----------
     search : Search
         Of the samples to train on.
-    tune, test : Held
+    tune, test : EvalSet
         To set thresholds on, and to measure on.
     """
 
@@ -101,14 +101,14 @@ class Problem(ABC):
 
     def split(self, seed: int | Sequence[int]) -> Split:
         """Split the samples by group, each class for itself; same seed, same parts."""
-        return split_parts(self.labels, self.groups, self.shares, seed)
+        return split_samples(self.labels, self.groups, self.shares, seed)
 
-    def bench(self, parts: Split, trained: Indices, n_threads: int, shuffle_seed: int | None = None) -> Trial:
+    def trial(self, split: Split, trained: Indices, n_threads: int, shuffle_seed: int | None = None) -> Trial:
         """Make ready to boost on some samples, with their labels shuffled if a seed for that is given.
 
         Parameters
         ----------
-        parts : Parts
+        split : Split
             Of `split`: what to tune and to test on.
         trained : ndarray of shape (n_trained,), dtype intp
             Samples to train on.
@@ -119,14 +119,14 @@ class Problem(ABC):
 
         Returns
         -------
-        Bench
+        Trial
             Serves one run after the other.
         """
         order, n_positives = in_order(self.labels, trained, shuffle_seed)
         search = self._search(order, n_positives, n_threads)
-        return Trial(search, self._held(parts.tune), self._held(parts.test))
+        return Trial(search, self._eval_set(split.tune), self._eval_set(split.test))
 
-    def _held(self, indices: Indices) -> EvalSet:
+    def _eval_set(self, indices: Indices) -> EvalSet:
         return EvalSet(self.labels[indices], self._values_of(indices))
 
     @abstractmethod
@@ -209,7 +209,7 @@ class TableProblem(Problem):
         return lambda feature: columns[feature]
 
 
-def split_parts(
+def split_samples(
     labels: NDArray[np.int8], groups: Indices, shares: tuple[float, float], seed: int | Sequence[int]
 ) -> Split:
     """Split samples into three parts, whole groups at a time, each class for itself.
@@ -227,7 +227,7 @@ def split_parts(
 
     Returns
     -------
-    Parts
+    Split
         Every sample is in one of them. Groups are dealt at random to the part that lacks most of its share.
 
     Raises
@@ -238,8 +238,8 @@ def split_parts(
     Examples
     --------
     >>> labels = np.repeat(np.array([1, -1], np.int8), 8)
-    >>> parts = split_parts(labels, np.arange(16), (0.5, 0.25), seed=0)
-    >>> [part.tolist() for part in (parts.train, parts.tune, parts.test)]
+    >>> split = split_samples(labels, np.arange(16), (0.5, 0.25), seed=0)
+    >>> [part.tolist() for part in (split.train, split.tune, split.test)]
     [[2, 5, 6, 7, 11, 12, 13, 14], [0, 4, 9, 10], [1, 3, 8, 15]]
     """
     rng = np.random.default_rng(seed)

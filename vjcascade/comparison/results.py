@@ -1,4 +1,4 @@
-"""The results of a comparison: its design, its blocks, and what every finished run was judged to reach."""
+"""The results of a comparison: its design, its datasets, and what every finished run was judged to reach."""
 
 from __future__ import annotations
 
@@ -102,20 +102,20 @@ class Comparison:
         "stages" or "tables".
     design : Design
         Who is compared, and how.
-    blocks : tuple of Block
+    datasets : tuple of Dataset
         Stages or tables.
     cells : mapping
-        By block, entry and seed (their numbers, from 0): a mapping of measures to numbers or None; and "curve" for
+        By dataset, entry and seed (their numbers, from 0): a mapping of measures to numbers or None; and "curve" for
         some: hit and false-alarm rates, one for each round.
-    told : mapping
+    metadata : mapping
         Settings of the data, sources, versions and command, as JSON values by name, in groups.
     """
 
     kind: str
     design: Design
-    blocks: tuple[Dataset, ...]
+    datasets: tuple[Dataset, ...]
     cells: Mapping[tuple[int, int, int], Mapping[str, Any]]
-    told: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    metadata: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -124,8 +124,8 @@ class Comparison:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Blocks, entries, seeds."""
-        return len(self.blocks), len(self.entries), self.design.n_seeds
+        """Datasets, entries, seeds."""
+        return len(self.datasets), len(self.entries), self.design.n_seeds
 
     @property
     def is_complete(self) -> bool:
@@ -142,7 +142,7 @@ class Comparison:
 
         Returns
         -------
-        ndarray of shape (n_blocks, n_entries, n_seeds), dtype float64
+        ndarray of shape (n_datasets, n_entries, n_seeds), dtype float64
             nan where a cell is missing; inf in "weak" where the targets were not reached.
         """
         values = np.full(self.shape, np.nan)
@@ -151,12 +151,12 @@ class Comparison:
             values[place] = number if number is not None else np.inf
         return values
 
-    def curves(self, block: int, entry: int, rate: str) -> Floats:
+    def curves(self, dataset: int, entry: int, rate: str) -> Floats:
         """Return a rate after each round.
 
         Parameters
         ----------
-        block, entry : int
+        dataset, entry : int
             Which.
         rate : {"hit_rate", "false_alarm_rate"}
             Which.
@@ -167,7 +167,7 @@ class Comparison:
             Of the seeds that are there. An ensemble that ended early keeps its last rate. No row for rules
             without curves.
         """
-        cells = (self.cells.get((block, entry, seed), {}) for seed in range(self.design.n_seeds))
+        cells = (self.cells.get((dataset, entry, seed), {}) for seed in range(self.design.n_seeds))
         curves = [cell["curve"][rate] for cell in cells if "curve" in cell]
         longest = max(map(len, curves), default=0)
         return np.array([_longer(curve, longest) for curve in curves]).reshape(len(curves), longest)
@@ -177,12 +177,12 @@ class Comparison:
         return {
             "kind": self.kind,
             "design": self.design.as_dict(),
-            "blocks": [asdict(block) for block in self.blocks],
+            "blocks": [asdict(dataset) for dataset in self.datasets],
             "cells": [
-                {"block": block, "entry": entry, "seed": seed, **cell}
-                for (block, entry, seed), cell in sorted(self.cells.items())
+                {"block": dataset, "entry": entry, "seed": seed, **cell}
+                for (dataset, entry, seed), cell in sorted(self.cells.items())
             ],
-            "told": {name: dict(group) for name, group in self.told.items()},
+            "told": {name: dict(group) for name, group in self.metadata.items()},
         }
 
     @classmethod
@@ -195,7 +195,7 @@ class Comparison:
         return cls(
             values["kind"],
             Design.from_dict(values["design"]),
-            tuple(Dataset(**block) for block in values["blocks"]),
+            tuple(Dataset(**dataset) for dataset in values["blocks"]),
             cells,
             values["told"],
         )

@@ -22,14 +22,14 @@ Results = dict[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, eq=False)
 class RunCache:
-    """Results of runs by block, seed and run; every new one is on disk before the next is begun.
+    """Results of runs by dataset, seed and run; every new one is on disk before the next is begun.
 
     Attributes
     ----------
     path : Path
         The file: a line that says what the runs depend on, then a line for each.
     results : dict
-        By name of the block, seed, and key of the run.
+        By name of the dataset, seed, and key of the run.
     """
 
     path: Path
@@ -98,12 +98,12 @@ class RunCache:
                 f"{folder} already holds a comparison: resume or overwrite it, or take another output folder"
             )
 
-    def add(self, block: str, seed: int, run: str, results: Results) -> None:
+    def add(self, dataset: str, seed: int, run: str, results: Results) -> None:
         """Keep the results of a run.
 
         Parameters
         ----------
-        block : str
+        dataset : str
             Its name.
         seed : int
             Number of the split, from 0.
@@ -117,7 +117,7 @@ class RunCache:
         OSError
             If they cannot be written, as on a full disk. Those before are there.
         """
-        line = json.dumps({"block": block, "seed": seed, "run": run, "results": results}).encode() + b"\n"
+        line = json.dumps({"block": dataset, "seed": seed, "run": run, "results": results}).encode() + b"\n"
         try:
             with self.path.open("ab") as file:
                 file.write(line)
@@ -126,7 +126,7 @@ class RunCache:
         except OSError as error:
             reason = f"{error.strerror}; the runs before are there: make room and resume"
             raise OSError(error.errno, reason, str(self.path)) from error
-        self.results[block, seed, run] = results
+        self.results[dataset, seed, run] = results
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:

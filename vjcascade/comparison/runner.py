@@ -1,4 +1,4 @@
-"""Run a comparison: every block, every seed, every boosting run that is not finished yet."""
+"""Run a comparison: every dataset, every seed, every boosting run that is not finished yet."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ ORIGIN = ("n_rounds", "hit_rate", "false_alarm_rate", "seed")
 
 def compare(  # noqa: PLR0913  what, how, where, and who hears of it
     kind: str,
-    blocks: Iterable[tuple[Problem, float | None]],
-    n_blocks: int,
+    datasets: Iterable[tuple[Problem, float | None]],
+    n_datasets: int,
     design: Design,
-    finished: RunCache,
+    cache: RunCache,
     *,
-    told: Mapping[str, Mapping[str, Any]],
+    metadata: Mapping[str, Mapping[str, Any]],
     n_threads: int = 1,
     listener: Listener = ignore,
 ) -> Comparison:
@@ -36,16 +36,16 @@ def compare(  # noqa: PLR0913  what, how, where, and who hears of it
     Parameters
     ----------
     kind : {"stages", "tables"}
-        What the blocks are.
-    blocks : iterable of (Problem, float or None)
+        What the datasets are.
+    datasets : iterable of (Problem, float or None)
         Taken one after the other; with each the share of windows that reach it, for stages.
-    n_blocks : int
+    n_datasets : int
         How many there will be at most, to tell how far it is.
     design : Design
         Who, and how.
-    finished : RunCache
+    cache : RunCache
         What is there already, and where results go.
-    told : mapping
+    metadata : mapping
         What the report shall tell of data and versions.
     n_threads : int
         Threads that search a stage's features, or processes, each with a run on a table; no result but the seconds
@@ -67,15 +67,15 @@ def compare(  # noqa: PLR0913  what, how, where, and who hears of it
     """
     described: list[Dataset] = []
     cells: dict[tuple[int, int, int], Mapping[str, Any]] = {}
-    for number, (problem, pass_rate) in enumerate(blocks):
+    for number, (problem, pass_rate) in enumerate(datasets):
         described.append(_described(problem, problem.split(_split_seed(design, 0)), pass_rate))
         runs = design.runs(trains_whole=problem.trains_whole)
         n_done, n_each = number * design.n_seeds * len(runs), design.n_seeds * len(runs)
-        for place, (seed, name) in enumerate(_finish(problem, design, finished, n_threads)):
+        for place, (seed, name) in enumerate(_run_missing(problem, design, cache, n_threads)):
             detail = f"{problem.name}, split {seed + 1} of {design.n_seeds}: {name}"
-            listener(Progress("comparing", n_done + place + 1, n_blocks * n_each, detail))
-        cells |= _cells(number, problem, design, finished)
-    return Comparison(kind, design, tuple(described), cells, told)
+            listener(Progress("comparing", n_done + place + 1, n_datasets * n_each, detail))
+        cells |= _cells(number, problem, design, cache)
+    return Comparison(kind, design, tuple(described), cells, metadata)
 
 
 def origin_of(design: Design, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,21 +84,21 @@ def origin_of(design: Design, data: Mapping[str, Any]) -> dict[str, Any]:
     return {**{name: values[name] for name in ORIGIN}, **data}
 
 
-def _finish(
-    problem: Problem, design: Design, finished: RunCache, n_threads: int
+def _run_missing(
+    problem: Problem, design: Design, cache: RunCache, n_threads: int
 ) -> Iterator[tuple[int, str]]:
     """Do all runs of a problem that are missing; yield seed and name of each run as it is there."""
     runs = design.runs(trains_whole=problem.trains_whole)
     missing = []
     for seed in range(design.n_seeds):
         for run in runs:
-            if _is_there(problem, design, finished, seed, run):
+            if _is_there(problem, design, cache, seed, run):
                 yield seed, run.name
             else:
                 missing.append((seed, run))
     with _done(missing, problem, design, n_threads) as results:
         for (seed, run), result in zip(missing, results, strict=True):
-            finished.add(problem.name, seed, run.key, result)
+            cache.add(problem.name, seed, run.key, result)
             yield seed, run.name
 
 
@@ -123,33 +123,33 @@ class _Boosting:
 
     def __init__(self, problem: Problem, design: Design, n_threads: int) -> None:
         self._problem, self._design, self._n_threads = problem, design, n_threads
-        self._parts: tuple[int, Split] | None = None
+        self._split: tuple[int, Split] | None = None
         self._ready: tuple[tuple[int, bool, bool], Trial] | None = None
 
     def __call__(self, task: tuple[int, Run]) -> Results:
         """Return the results of a seed's run."""
         seed, run = task
-        bench = self._bench(seed, run)
+        trial = self._trial(seed, run)
         entries = list(self._design.entries_of(run, trains_whole=self._problem.trains_whole))
-        judged = judge(boost_run(bench, run, self._design.n_rounds), bench, entries, self._design)
+        judged = judge(boost_run(trial, run, self._design.n_rounds), trial, entries, self._design)
         return {entry.name: result for entry, result in zip(entries, judged, strict=True)}
 
-    def _bench(self, seed: int, run: Run) -> Trial:
+    def _trial(self, seed: int, run: Run) -> Trial:
         """Return what a run needs; only the last one made is kept, for they are large."""
         key = seed, run.whole, run.contender.shuffled
-        if self._parts is None or self._parts[0] != seed:
-            self._parts = seed, self._problem.split(_split_seed(self._design, seed))
+        if self._split is None or self._split[0] != seed:
+            self._split = seed, self._problem.split(_split_seed(self._design, seed))
         if self._ready is None or self._ready[0] != key:
             self._ready = None
-            parts = self._parts[1]
-            trained = parts.trained_whole if run.whole else parts.train
+            split = self._split[1]
+            trained = split.trained_whole if run.whole else split.train
             shuffle_seed = self._design.seed + seed if run.contender.shuffled else None
-            self._ready = key, self._problem.bench(parts, trained, self._n_threads, shuffle_seed)
+            self._ready = key, self._problem.trial(split, trained, self._n_threads, shuffle_seed)
         return self._ready[1]
 
 
-def _is_there(problem: Problem, design: Design, finished: RunCache, seed: int, run: Run) -> bool:
-    there = finished.results.get((problem.name, seed, run.key), {})
+def _is_there(problem: Problem, design: Design, cache: RunCache, seed: int, run: Run) -> bool:
+    there = cache.results.get((problem.name, seed, run.key), {})
     return all(
         is_result(there.get(entry.name), entry.rule, design)
         for entry in design.entries_of(run, trains_whole=problem.trains_whole)
@@ -157,14 +157,14 @@ def _is_there(problem: Problem, design: Design, finished: RunCache, seed: int, r
 
 
 def _cells(
-    number: int, problem: Problem, design: Design, finished: RunCache
+    number: int, problem: Problem, design: Design, cache: RunCache
 ) -> Iterator[tuple[tuple[int, int, int], Mapping[str, Any]]]:
-    """Yield the cells of a block, by the numbers of block, entry and seed."""
+    """Yield the cells of a dataset, by the numbers of dataset, entry and seed."""
     places = {entry.name: place for place, entry in enumerate(design.entries)}
     for run in design.runs(trains_whole=problem.trains_whole):
         for entry in design.entries_of(run, trains_whole=problem.trains_whole):
             for seed in range(design.n_seeds):
-                results = finished.results[problem.name, seed, run.key]
+                results = cache.results[problem.name, seed, run.key]
                 yield (number, places[entry.name], seed), results[entry.name]
 
 
@@ -172,11 +172,11 @@ def _split_seed(design: Design, seed: int) -> Sequence[int]:
     return design.seed, seed
 
 
-def _described(problem: Problem, parts: Split, pass_rate: float | None) -> Dataset:
+def _described(problem: Problem, split: Split, pass_rate: float | None) -> Dataset:
     n_positives = int(np.count_nonzero(problem.labels > 0))
     sizes = (
-        len(parts.trained_whole if problem.trains_whole else parts.train),
-        len(parts.tune),
-        len(parts.test),
+        len(split.trained_whole if problem.trains_whole else split.train),
+        len(split.tune),
+        len(split.test),
     )
     return Dataset(problem.name, n_positives, len(problem.labels) - n_positives, *sizes, pass_rate)

@@ -232,14 +232,14 @@ def _opened(listed: PictureList) -> tuple[Scene, ...]:
             reason = str(error).removeprefix(f"{picture.path}: ")
             faults.append((picture.line, f"{picture.name}: {reason}"))
     if faults:
-        told = "\n".join(
+        lines = "\n".join(
             f"  {listed.path.name}:{line}: {reason}" for line, reason in sorted(faults)[:MAX_FAULTS]
         )
         more = f"\n  ... and {len(faults) - MAX_FAULTS} more" if len(faults) > MAX_FAULTS else ""
         problem = (
             f"scenes: {pluralize(len(faults), 'line')} of {listed.path} cannot be used; mend or remove them"
         )
-        raise SourceError(f"{problem}:\n{told}{more}")
+        raise SourceError(f"{problem}:\n{lines}{more}")
     return tuple(scenes.values())
 
 

@@ -1,4 +1,4 @@
-"""The windows of a cascade's stages, frozen: every booster gets the same ones.
+"""The windows of a cascade's stages as datasets: every booster gets the same ones.
 
 A reference cascade decides what reaches a stage: the positives that pass its stages before, and negatives mined for
 each stage with these. All of a stage's windows are then split anew for every seed, so it does not matter that the
@@ -34,7 +34,7 @@ from vjcascade.training.warm_start import first_stages
 from vjcascade.types import FeatureType, Size
 
 N_PHOTO_GROUPS = 8
-"""Parts that the photos are dealt into; negatives of one part are never on both sides of a split."""
+"""Groups that the background images are sampled into; negatives of one are never on both sides of a split."""
 
 MIN_PHOTOS_TO_GROUP = 16
 """Of fewer photos, windows of one photo may be on both sides."""
@@ -46,7 +46,7 @@ MIN_SAMPLES = 20
 
 @dataclass(frozen=True)
 class StagePlan:
-    """Which stages are frozen, and how large they are.
+    """Which stages become datasets, and how large they are.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ def reference_cascade(
     return train_stages(positives, photos, settings, checkpoint, n_threads=n_threads, listener=listener)
 
 
-def freeze_stages(
+def make_stage_datasets(
     positives: Positives,
     photos: BackgroundImages,
     reference: Cascade,
@@ -195,16 +195,16 @@ def freeze_stages(
     """
     pool = plan.pool(positives.window)
     chosen = _some_positives(positives, plan)
-    parts = _photo_parts(len(photos), plan.seed)
+    groups = _image_groups(len(photos), plan.seed)
     pass_rate = 1.0
-    work = Work("freezing stages", n_threads, listener)
+    work = Work("making stage datasets", n_threads, listener)
     for n_before in range(min(plan.n_stages, reference.n_stages + 1)):
         before = first_stages(reference, n_before)
         passed, _ = evaluate_windows(before, positives.windows[chosen], work.n_threads)
         kept = chosen[passed == n_before]
         mined = [
-            _mine(photos.subset(part), before, plan, number, len(parts), pass_rate, work)
-            for number, part in enumerate(parts)
+            _mine(photos.subset(group), before, plan, number, len(groups), pass_rate, work)
+            for number, group in enumerate(groups)
         ]
         n_negatives, n_seen = sum(len(one.windows) for one in mined), sum(one.n_searched for one in mined)
         pass_rate = max(sum(one.n_accepted for one in mined), 1) / max(n_seen, 1)
@@ -230,20 +230,20 @@ def _some_positives(positives: Positives, plan: StagePlan) -> Indices:
     return np.sort(np.random.default_rng(plan.seed).permutation(n)[: plan.n_of_class])
 
 
-def _photo_parts(n_photos: int, seed: int) -> list[Indices]:
-    """Deal the photos at random into parts; all into one if they are few."""
+def _image_groups(n_photos: int, seed: int) -> list[Indices]:
+    """Sample the background images into groups; all into one if they are few."""
     if n_photos < MIN_PHOTOS_TO_GROUP:
         return [np.arange(n_photos)]
     order = np.random.default_rng(seed).permutation(n_photos)
-    return [np.sort(order[part::N_PHOTO_GROUPS]) for part in range(N_PHOTO_GROUPS)]
+    return [np.sort(order[group::N_PHOTO_GROUPS]) for group in range(N_PHOTO_GROUPS)]
 
 
 def _mine(
     photos: BackgroundImages,
     before: Cascade,
     plan: StagePlan,
-    part: int,
-    n_parts: int,
+    group: int,
+    n_groups: int,
     pass_rate: float,
     work: Work,
 ) -> Mined:
@@ -251,12 +251,12 @@ def _mine(
     return mine_negatives(
         photos,
         before,
-        -(-plan.n_of_class // n_parts),
+        -(-plan.n_of_class // n_groups),
         expected_pass_rate=pass_rate * (0.5 if before.n_stages else 1),
-        max_windows=max(plan.max_windows // n_parts, 1),
-        seed=[plan.seed, number, part],
+        max_windows=max(plan.max_windows // n_groups, 1),
+        seed=[plan.seed, number, group],
         work=Work(
-            f"stage {number}: mining negatives, part {part + 1} of {n_parts}", work.n_threads, work.listener
+            f"stage {number}: mining negatives, part {group + 1} of {n_groups}", work.n_threads, work.listener
         ),
     )
 

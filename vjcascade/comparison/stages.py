@@ -14,7 +14,7 @@ from vjcascade.comparison.design import Design
 from vjcascade.comparison.results import Comparison
 from vjcascade.comparison.run_cache import RunCache
 from vjcascade.comparison.runner import compare, origin_of
-from vjcascade.comparison.stage_datasets import StagePlan, freeze_stages, reference_cascade
+from vjcascade.comparison.stage_datasets import StagePlan, make_stage_datasets, reference_cascade
 from vjcascade.errors import SettingsError
 from vjcascade.files import remove_leftovers
 from vjcascade.messages import pluralize
@@ -106,7 +106,7 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
             "window": str(crops.window),
             **_named(reference),
         }
-        finished = RunCache.open(folder, origin_of(design, data), resume=resume, overwrite=overwrite)
+        cache = RunCache.open(folder, origin_of(design, data), resume=resume, overwrite=overwrite)
         if model is None:
             model = reference_cascade(
                 crops,
@@ -117,20 +117,20 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
                 n_threads=n_threads,
                 listener=_quietly(listener),
             )
-        told = {
+        metadata = {
             "sources": {"positives": str(positives), "negatives": str(negatives)},
             "data": {"n_stages": plan.n_stages, **data},
             "reference": {"stages": model.n_stages, "weak classifiers": model.n_trees},
             "versions": versions(),
         }
-        stages = freeze_stages(crops, photos, model, plan, n_threads, listener)
+        stages = make_stage_datasets(crops, photos, model, plan, n_threads, listener)
         return compare(
             "stages",
             stages,
             plan.n_stages,
             design,
-            finished,
-            told=told,
+            cache,
+            metadata=metadata,
             n_threads=n_threads,
             listener=listener,
         )

@@ -379,10 +379,9 @@ def _ranks(table: Floats) -> Floats:
     """Return the ranks within each complete block, shape (n_complete, n_entries)."""
     if table.ndim != 2:
         raise SettingsError(f"a table of shape {table.shape} has not a row for each block")
-    complete = table[~np.isnan(table).any(axis=1)]
-    better = (complete[:, None] < complete[:, :, None]).sum(axis=2)
-    as_good = (complete[:, None] == complete[:, :, None]).sum(axis=2)
-    return np.asarray(better + (as_good + 1) / 2, np.float64)
+    from scipy.stats import rankdata
+
+    return np.asarray(rankdata(table[~np.isnan(table).any(axis=1)], axis=1), np.float64)
 
 
 def _chance_of_agreement(ranks: Floats) -> float:

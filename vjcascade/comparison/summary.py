@@ -1,4 +1,4 @@
-"""The numbers of a comparison: means with bands over seeds, differences from the baseline, ranks over blocks."""
+"""The numbers of a comparison: means with bands over seeds, differences from the baseline, ranks over datasets."""
 
 from __future__ import annotations
 
@@ -93,25 +93,25 @@ class Bands:
 
 @dataclass(frozen=True, eq=False)
 class RankTest:
-    """Entries ranked against one another over blocks.
+    """Entries ranked against one another over datasets.
 
     Attributes
     ----------
     entries : tuple of int
         Who takes part, as numbers of entries.
     ranks : ndarray of shape (n_entries,), dtype float64
-        Mean ranks over the finished blocks, 1 the best; nan without any.
-    n_blocks : int
-        Finished blocks.
+        Mean ranks over the finished datasets, 1 the best; nan without any.
+    n_datasets : int
+        Finished datasets.
     friedman : Friedman or None
-        Whether ranks differ at all; None with fewer than 2 blocks or 3 entries.
+        Whether ranks differ at all; None with fewer than 2 datasets or 3 entries.
     difference : float
-        The critical difference of mean ranks; nan with fewer than 2 blocks or 2 entries.
+        The critical difference of mean ranks; nan with fewer than 2 datasets or 2 entries.
     """
 
     entries: tuple[int, ...]
     ranks: Floats
-    n_blocks: int
+    n_datasets: int
     friedman: Friedman | None
     difference: float
 
@@ -131,58 +131,60 @@ class Summary:
     Attributes
     ----------
     comparison : Comparison
-        Finished or not. What is told of all blocks together is of the finished ones only.
+        Finished or not. What is told of all datasets together is of the finished ones only.
     """
 
     comparison: Comparison
 
     @cached_property
-    def finished(self) -> tuple[int, ...]:
-        """Blocks of which every cell is there."""
+    def complete(self) -> tuple[int, ...]:
+        """Datasets of which every cell is there."""
         missing = np.isnan(self._values["seconds"]).any(axis=(1, 2))
         return tuple(np.flatnonzero(~missing).tolist())
 
     @property
     def kind(self) -> str:
-        """What a block is: "stage" or "table"."""
+        """What a dataset is: "stage" or "table"."""
         return self.comparison.kind.removesuffix("s")
 
     @property
     def test_share(self) -> float:
-        """Test samples for each one that is trained on, for bands over all finished blocks: the largest of theirs."""
-        return max((self.comparison.blocks[block].test_share for block in self.finished), default=0.0)
+        """Test samples for each one that is trained on, for bands over all finished datasets: the largest of theirs."""
+        return max((self.comparison.datasets[dataset].test_share for dataset in self.complete), default=0.0)
 
     @cached_property
     def n_seeds(self) -> NDArray[np.intp]:
-        """Seeds that are there, shape (n_blocks, n_entries)."""
+        """Seeds that are there, shape (n_datasets, n_entries)."""
         return np.asarray((~np.isnan(self._values["seconds"])).sum(axis=2), np.intp)
 
     @cached_property
     def weak_median(self) -> Floats:
-        """Median of the weak classifiers to reach the targets, shape (n_blocks, n_entries); may be infinite."""
+        """Median of the weak classifiers to reach the targets, shape (n_datasets, n_entries); may be infinite."""
         return np.asarray(np.apply_along_axis(censored_median, 2, self.comparison.values("weak")))
 
     @cached_property
     def reached(self) -> Floats:
-        """Share of the seeds that reach the targets, shape (n_blocks, n_entries)."""
+        """Share of the seeds that reach the targets, shape (n_datasets, n_entries)."""
         return np.asarray(np.apply_along_axis(share_reached, 2, self.comparison.values("weak")))
 
     @cached_property
     def means(self) -> Mapping[str, Bands]:
-        """Means over seeds by measure, shape (n_blocks, n_entries)."""
-        return {name: self._block_bands(values, self._bounds(name)) for name, values in self._values.items()}
+        """Means over seeds by measure, shape (n_datasets, n_entries)."""
+        return {
+            name: self._dataset_bands(values, self._bounds(name)) for name, values in self._values.items()
+        }
 
     @cached_property
     def differences(self) -> Mapping[str, Bands]:
-        """Paired differences from the baseline, by those measures that have one, shape (n_blocks, n_entries)."""
-        return {name: self._block_bands(self._from_baseline(name), UNBOUNDED) for name in BASELINE_RULES}
+        """Paired differences from the baseline, by those measures that have one, shape (n_datasets, n_entries)."""
+        return {name: self._dataset_bands(self._from_baseline(name), UNBOUNDED) for name in BASELINE_RULES}
 
     @cached_property
     def overall(self) -> Mapping[str, Bands]:
-        """Over all finished blocks, shape (n_entries,): "weak" is their sum, the others are means."""
+        """Over all finished datasets, shape (n_entries,): "weak" is their sum, the others are means."""
         return {
-            name: self.over_blocks(
-                self._together(name, values), bounds=self._bounds(name, len(self.finished))
+            name: self.over_datasets(
+                self._together(name, values), bounds=self._bounds(name, len(self.complete))
             )
             for name, values in self._values.items()
         }
@@ -190,7 +192,7 @@ class Summary:
     @cached_property
     def overall_differences(self) -> Mapping[str, Bands]:
         """Paired differences of what `overall` tells, shape (n_entries,)."""
-        return {name: self.over_blocks(self.seed_differences(name)) for name in BASELINE_RULES}
+        return {name: self.over_datasets(self.seed_differences(name)) for name in BASELINE_RULES}
 
     @cached_property
     def features(self) -> Bands | None:
@@ -200,18 +202,18 @@ class Summary:
         stage sees. All stages before are those of the reference, whoever is measured.
         """
         values = self._features
-        return None if values is None else self.over_blocks(values, bounds=(0.0, np.inf))
+        return None if values is None else self.over_datasets(values, bounds=(0.0, np.inf))
 
     @cached_property
     def feature_differences(self) -> Bands | None:
         """Paired differences of `features` from the baseline for "weak"."""
         values = self._features
-        return None if values is None else self.over_blocks(self._minus_baseline("weak", values))
+        return None if values is None else self.over_datasets(self._minus_baseline("weak", values))
 
-    def over_blocks(
+    def over_datasets(
         self, values: Floats, level: float = 0.95, bounds: tuple[float, float] = UNBOUNDED
     ) -> Bands:
-        """Return means over seeds of something that is told of all finished blocks together.
+        """Return means over seeds of something that is told of all finished datasets together.
 
         Parameters
         ----------
@@ -225,7 +227,7 @@ class Summary:
         Returns
         -------
         Bands
-            Shape (n,). They say nothing of other blocks than these.
+            Shape (n,). They say nothing of other datasets than these.
         """
         return Bands(*band(values.T, self.test_share, level, bounds))
 
@@ -262,13 +264,13 @@ class Summary:
         return self._places.get(entry)
 
     @cached_property
-    def weak_contest(self) -> RankTest:
+    def weak_rank_test(self) -> RankTest:
         """All pairs of a booster and costs, by the weak classifiers that reach the targets with a tuned threshold.
 
         Boosters that do not mind costs take part once.
         """
         first = self.comparison.design.costs[0]
-        return self._contest(
+        return self._rank_test(
             "weak",
             [
                 place
@@ -280,11 +282,11 @@ class Summary:
         )
 
     @cached_property
-    def cost_contests(self) -> Mapping[Costs, RankTest]:
+    def cost_rank_tests(self) -> Mapping[Costs, RankTest]:
         """For each costs all pairs of a booster and a rule, by the cost of their decisions."""
         entries = list(enumerate(self.comparison.entries))
         return {
-            costs: self._contest(
+            costs: self._rank_test(
                 "cost", [i for i, one in entries if one.costs == costs and not one.contender.shuffled]
             )
             for costs in self.comparison.design.costs
@@ -301,23 +303,23 @@ class Summary:
 
     @cached_property
     def _features(self) -> Floats | None:
-        rates = [self.comparison.blocks[block].pass_rate for block in self.finished]
+        rates = [self.comparison.datasets[dataset].pass_rate for dataset in self.complete]
         known = [rate for rate in rates if rate is not None]
         if not known or len(known) < len(rates):
             return None
-        return np.asarray(np.tensordot(known, self._values["weak"][list(self.finished)], 1), np.float64)
+        return np.asarray(np.tensordot(known, self._values["weak"][list(self.complete)], 1), np.float64)
 
     @staticmethod
     def _most(measure: str, most_weak: float) -> float:
         return most_weak if measure == "weak" else np.inf
 
-    def _bounds(self, measure: str, n_blocks: int = 1) -> tuple[float, float]:
+    def _bounds(self, measure: str, n_datasets: int = 1) -> tuple[float, float]:
         low, high = MEASURES[measure].bounds
-        return low, min(high, n_blocks * self._most(measure, self.comparison.design.n_rounds + 1.0))
+        return low, min(high, n_datasets * self._most(measure, self.comparison.design.n_rounds + 1.0))
 
-    def _block_bands(self, values: Floats, bounds: tuple[float, float]) -> Bands:
-        blocks = zip(values, self.comparison.blocks, strict=True)
-        found = [band(one.T, block.test_share, bounds=bounds) for one, block in blocks]
+    def _dataset_bands(self, values: Floats, bounds: tuple[float, float]) -> Bands:
+        datasets = zip(values, self.comparison.datasets, strict=True)
+        found = [band(one.T, dataset.test_share, bounds=bounds) for one, dataset in datasets]
         return Bands(*np.array(found).reshape(-1, 3, values.shape[1]).swapaxes(0, 1))
 
     def _from_baseline(self, measure: str) -> Floats:
@@ -331,20 +333,20 @@ class Summary:
         return np.where(lacks[:, np.newaxis], np.nan, values - baselines)
 
     def _together(self, measure: str, values: Floats) -> Floats:
-        """Return the sum or mean over finished blocks of values of shape (n_blocks, n_entries, n_seeds)."""
-        if not self.finished:
+        """Return the sum or mean over finished datasets of values of shape (n_datasets, n_entries, n_seeds)."""
+        if not self.complete:
             return np.full(values.shape[1:], np.nan)
-        finished = values[list(self.finished)]
-        return np.asarray(finished.sum(axis=0) if measure == "weak" else finished.mean(axis=0), np.float64)
+        complete = values[list(self.complete)]
+        return np.asarray(complete.sum(axis=0) if measure == "weak" else complete.mean(axis=0), np.float64)
 
-    def _contest(self, measure: str, entries: Sequence[int]) -> RankTest:
-        table = self.means[measure].mean[np.ix_(self.finished, entries)]
-        n_blocks, n = table.shape
-        can_differ = n_blocks >= 2 and n >= 2
+    def _rank_test(self, measure: str, entries: Sequence[int]) -> RankTest:
+        table = self.means[measure].mean[np.ix_(self.complete, entries)]
+        n_datasets, n = table.shape
+        can_differ = n_datasets >= 2 and n >= 2
         return RankTest(
             tuple(entries),
             mean_ranks(table),
-            n_blocks,
+            n_datasets,
             friedman(table),
-            critical_difference(n, n_blocks) if can_differ else np.nan,
+            critical_difference(n, n_datasets) if can_differ else np.nan,
         )

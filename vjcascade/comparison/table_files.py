@@ -116,8 +116,8 @@ def read_table(
         raise SettingsError(f"{text.path}: {target!r} is the target, it cannot be ignored")
     wanted = _values(text, places[0])
     kept = [row for row, value in enumerate(wanted) if value is not None]
-    is_positive, told = _classes(text.path, target, [wanted[row] for row in kept], positive)
-    notes = [told, *text.notes]
+    is_positive, decision = _classes(text.path, target, [wanted[row] for row in kept], positive)
+    notes = [decision, *text.notes]
     if len(kept) < len(wanted):
         n_lost = pluralize(len(wanted) - len(kept), "row")
         notes.append(f"{n_lost} without a value of {target} left out")

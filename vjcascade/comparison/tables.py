@@ -83,22 +83,22 @@ def compare_tables(  # noqa: PLR0913  the door to all of it: each is a user's ch
     with only_run_in(folder):
         remove_leftovers(folder)
         data = {f"{problem.name}_sha256": _digest(problem) for problem in problems}
-        finished = RunCache.open(folder, origin_of(design, data), resume=resume, overwrite=overwrite)
-        told = {
+        cache = RunCache.open(folder, origin_of(design, data), resume=resume, overwrite=overwrite)
+        metadata = {
             "data": {
                 "target": target,
                 **{problem.name: "; ".join(problem.notes) for problem in problems},
             },
             "versions": versions(),
         }
-        blocks = ((problem, None) for problem in problems)
+        datasets = ((problem, None) for problem in problems)
         return compare(
             "tables",
-            blocks,
+            datasets,
             len(problems),
             design,
-            finished,
-            told=told,
+            cache,
+            metadata=metadata,
             n_threads=n_threads,
             listener=listener,
         )

@@ -170,8 +170,8 @@ def cost_chart(costs: Sequence[StageCost]) -> str:
         parts.append(bar(left, y + 2, before * scale, row - 5, class_="before"))
         parts.append(bar(left + before * scale, y + 2, max(cost.cost * scale, 0.8), row - 5, class_="own"))
         share = f"{100 * cost.reached:.3g}%" if cost.reached >= 1e-4 else "<0.01%"
-        told = f"{cost.so_far:,.{1 if cost.so_far >= 100 else 2}f} ({cost.n_features:,.0f} × {share})"
-        parts.append(text(told, left + cost.so_far * scale + 6, y + 11))
+        metadata = f"{cost.so_far:,.{1 if cost.so_far >= 100 else 2}f} ({cost.n_features:,.0f} × {share})"
+        parts.append(text(metadata, left + cost.so_far * scale + 6, y + 11))
     title = f"Features evaluated in a background window: {costs[-1].so_far:.1f} on average"
     return drawing(width, height, title, *parts)
 

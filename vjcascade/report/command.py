@@ -36,10 +36,10 @@ def command_of(run: Run) -> str:
         *sources.get("positives", ["CROPS"]),
         *sources.get("negatives", ["PHOTOS"]),
     ]
-    if "continued" in run.told:
-        model = run.told["continued"].get("model", "MODEL")
+    if "continued" in run.metadata:
+        model = run.metadata["continued"].get("model", "MODEL")
         words += ["--continue", *sources.get("continue_from", [model])]
-    if "more_photos" in run.told.get("data", {}):
+    if "more_photos" in run.metadata.get("data", {}):
         words += ["--more-negatives", *sources.get("more_negatives", ["MORE"])]
     return shlex.join(
         [*words, "--output", "NEW", "--window", str(run.cascade.window), *_options(run.settings)]

@@ -21,7 +21,7 @@ from vjcascade.report.templates import template
 from vjcascade.training.settings import TrainingSettings
 
 MAX_CHARTED = 60
-"""Blocks whose curves are drawn."""
+"""Datasets whose curves are drawn."""
 
 N_LEADING = 3
 """Sentences of the first paragraph; the others are a list."""
@@ -63,34 +63,34 @@ def comparison_values(comparison: Comparison) -> dict[str, Any]:
         Text is text, to be escaped; drawings are SVG.
     """
     summary, design = Summary(comparison), comparison.design
-    told = {name: group for name, group in comparison.told.items() if name != COMMAND}
+    metadata = {name: group for name, group in comparison.metadata.items() if name != COMMAND}
     drawn = drawn_entries(summary)
     return {
-        "title": f"{pluralize(len(design.boosters), 'booster')} on {pluralize(len(comparison.blocks), summary.kind)}",
+        "title": f"{pluralize(len(design.boosters), 'booster')} on {pluralize(len(comparison.datasets), summary.kind)}",
         "kind": comparison.kind,
-        "block": summary.kind,
+        "dataset": summary.kind,
         "answer": answer(comparison),
         "n_leading": N_LEADING,
         "figures": _figures(summary),
         "design": design,
-        "blocks": comparison.blocks,
-        "n_finished": len(summary.finished),
+        "datasets": comparison.datasets,
+        "n_complete": len(summary.complete),
         "grids": _overall_grids(summary),
-        "weak_by_block": tables.weak_by_block(summary) if comparison.kind == "stages" else [],
-        "n_weak_hidden": len(summary.weak_contest.entries) - len(tables.weak_rows(summary)),
+        "weak_by_dataset": tables.weak_by_dataset(summary) if comparison.kind == "stages" else [],
+        "n_weak_hidden": len(summary.weak_rank_test.entries) - len(tables.weak_rows(summary)),
         "max_rows": tables.MAX_ROWS,
-        "max_block_rows": tables.MAX_BLOCK_ROWS,
+        "max_dataset_rows": tables.MAX_DATASET_ROWS,
         "costs": tables.cost_grids(summary),
-        "cost_by_block": tables.cost_by_block(summary) if comparison.kind == "tables" else [],
+        "cost_by_dataset": tables.cost_by_dataset(summary) if comparison.kind == "tables" else [],
         "drawn": [(kind, pair_name(comparison.entries[entry])) for kind, entry in drawn.items()],
         "rates": _rates(summary, drawn),
         "thresholds": tables.thresholds_rows(summary),
         "weak_ranks": _weak_ranks(summary),
         "cost_ranks": _cost_ranks(summary),
         "measures": MEASURES,
-        "told": told,
+        "metadata": metadata,
         "settings": _settings(comparison),
-        "command": "\n".join(str(line) for line in comparison.told.get(COMMAND, {}).values()),
+        "command": "\n".join(str(line) for line in comparison.metadata.get(COMMAND, {}).values()),
         "version": __version__,
     }
 
@@ -108,13 +108,13 @@ def drawn_entries(summary: Summary) -> dict[str, int]:
     dict
         Each entry once. The usual one is the booster that `train` takes by itself, at its best costs.
     """
-    entries, contest = summary.comparison.entries, summary.weak_contest
+    entries, rank_test = summary.comparison.entries, summary.weak_rank_test
     best = fewest_weak(summary)
     found: dict[str, int] = {}
-    if not contest.entries:
+    if not rank_test.entries:
         return found
-    baseline = next((e for e in contest.entries if summary.baseline_of(e, "weak") == e), None)
-    usual = [e for e in contest.entries if entries[e].contender.name == TrainingSettings().booster]
+    baseline = next((e for e in rank_test.entries if summary.baseline_of(e, "weak") == e), None)
+    usual = [e for e in rank_test.entries if entries[e].contender.name == TrainingSettings().booster]
     means = summary.overall["weak"].mean
     for kind, entry in (
         ("best", best),
@@ -177,61 +177,63 @@ def _overall_grids(summary: Summary) -> dict[str, Grid]:
 def _rates(summary: Summary, drawn: dict[str, int]) -> list[str]:
     comparison, design = summary.comparison, summary.comparison.design
     charts = []
-    for block in range(min(len(comparison.blocks), MAX_CHARTED)):
+    for dataset in range(min(len(comparison.datasets), MAX_CHARTED)):
         hits, false_alarms = (
-            [_curve(summary, block, entry, rate, kind) for kind, entry in drawn.items()]
+            [_curve(summary, dataset, entry, rate, kind) for kind, entry in drawn.items()]
             for rate in ("hit_rate", "false_alarm_rate")
         )
         if hits and all(len(curve.mean) for curve in hits):
             targets = design.hit_rate, design.false_alarm_rate
             charts.append(
                 rates_chart(
-                    shortened(comparison.blocks[block].name, tables.MAX_NAME), hits, false_alarms, targets
+                    shortened(comparison.datasets[dataset].name, tables.MAX_NAME), hits, false_alarms, targets
                 )
             )
     return charts
 
 
-def _curve(summary: Summary, block: int, entry: int, rate: str, kind: str) -> Curve:
-    curves = summary.comparison.curves(block, entry, rate)
+def _curve(summary: Summary, dataset: int, entry: int, rate: str, kind: str) -> Curve:
+    curves = summary.comparison.curves(dataset, entry, rate)
     if not curves.size:
         return Curve(kind, *np.empty((3, 0)))
-    return Curve(kind, *band(curves, summary.comparison.blocks[block].test_share, bounds=(0.0, 1.0)))
+    return Curve(kind, *band(curves, summary.comparison.datasets[dataset].test_share, bounds=(0.0, 1.0)))
 
 
 def _weak_ranks(summary: Summary) -> dict[str, Any]:
     entries = summary.comparison.entries
-    return _ranks(summary, summary.weak_contest, "", [pair_name(one) for one in entries], "weak")
+    return _ranks(summary, summary.weak_rank_test, "", [pair_name(one) for one in entries], "weak")
 
 
 def _cost_ranks(summary: Summary) -> list[dict[str, Any]]:
     names = [f"{one.contender.name}, {one.rule}" for one in summary.comparison.entries]
     return [
-        _ranks(summary, summary.cost_contests[costs], f"costs {costs}", names, "cost")
+        _ranks(summary, summary.cost_rank_tests[costs], f"costs {costs}", names, "cost")
         for costs in tables.shown_costs(summary)
     ]
 
 
-def _ranks(summary: Summary, contest: RankTest, title: str, names: list[str], measure: str) -> dict[str, Any]:
+def _ranks(
+    summary: Summary, rank_test: RankTest, title: str, names: list[str], measure: str
+) -> dict[str, Any]:
     """Return a diagram of ranks, or none where there is nothing to rank over, with the test's result."""
-    if np.isnan(contest.difference):
+    if np.isnan(rank_test.difference):
         return {}
-    baseline = next((e for e in contest.entries if summary.baseline_of(e, measure) == e), None)
-    shown = tables.best_of(contest, MAX_RANKED, baseline)
-    rank_of = dict(zip(contest.entries, contest.ranks.tolist(), strict=True))
+    baseline = next((e for e in rank_test.entries if summary.baseline_of(e, measure) == e), None)
+    shown = tables.best_of(rank_test, MAX_RANKED, baseline)
+    rank_of = dict(zip(rank_test.entries, rank_test.ranks.tolist(), strict=True))
     chart = rank_chart(
         [names[entry] for entry in shown],
         np.array([rank_of[entry] for entry in shown]),
-        len(contest.entries),
-        contest.difference,
+        len(rank_test.entries),
+        rank_test.difference,
         [entry == baseline for entry in shown],
     )
     return {
         "title": title,
         "chart": chart,
-        "friedman": contest.friedman,
-        "n_hidden": len(contest.entries) - len(shown),
-        "difference": contest.difference,
+        "friedman": rank_test.friedman,
+        "n_hidden": len(rank_test.entries) - len(shown),
+        "difference": rank_test.difference,
     }
 
 

@@ -73,7 +73,7 @@ def rates_chart(
     Parameters
     ----------
     name : str
-        Of the block.
+        Of the dataset.
     hits, false_alarms : sequence of Curve
         Of the same entries, at least one; nowhere empty.
     targets : pair of float

@@ -22,13 +22,13 @@ MAX_COSTS = 8
 """Costs that tables show; of more, some are picked evenly."""
 
 MAX_ACROSS = 8
-"""Blocks side by side: as many as fit on paper."""
+"""Datasets side by side: as many as fit on paper."""
 
-MAX_BLOCK_ROWS = 10
+MAX_DATASET_ROWS = 10
 """Rows for each costs, where every table has a column."""
 
 MAX_NAME = 24
-"""Letters of a block's name in a table or chart."""
+"""Letters of a dataset's name in a table or chart."""
 
 Maker = Callable[[int], Cell]
 """Makes an entry's cell from its number."""
@@ -58,7 +58,7 @@ def shown_costs(summary: Summary) -> list[Costs]:
 def shown_contenders(summary: Summary) -> list[Contender]:
     """Return those who have a row, the best first: by weak classifiers, over tables by cost."""
     design = summary.comparison.design
-    measure = "weak" if summary.comparison.kind == "stages" and summary.weak_contest.entries else "cost"
+    measure = "weak" if summary.comparison.kind == "stages" and summary.weak_rank_test.entries else "cost"
     means = summary.overall[measure].mean
     best = {one: float("inf") for one in design.contenders}
     for place, entry in enumerate(summary.comparison.entries):
@@ -98,14 +98,14 @@ def by_costs(summary: Summary, rule: Rule, make: Maker, *, title: str = "", low_
 
 
 def weak_cell(summary: Summary) -> Maker:
-    """Return what makes the cell of an entry's weak classifiers in all finished blocks."""
-    finished = list(summary.finished)
-    most = summary.comparison.design.n_rounds * len(finished)
+    """Return what makes the cell of an entry's weak classifiers in all finished datasets."""
+    complete = list(summary.complete)
+    most = summary.comparison.design.n_rounds * len(complete)
 
     def make(entry: int) -> Cell:
         bands = summary.overall["weak"], summary.overall_differences["weak"]
         made = _compared(summary, "weak", bands, few, entry)
-        return _as_known(made, summary.reached[finished, entry], most)
+        return _as_known(made, summary.reached[complete, entry], most)
 
     return make
 
@@ -118,7 +118,7 @@ def features_cell(summary: Summary) -> Maker:
         if found is None or differences is None:
             return EMPTY
         made = _compared(summary, "weak", (found, differences), few, entry)
-        return _as_known(made, summary.reached[list(summary.finished), entry])
+        return _as_known(made, summary.reached[list(summary.complete), entry])
 
     return make
 
@@ -181,34 +181,34 @@ def cost_grids(summary: Summary) -> list[Grid]:
 def weak_rows(summary: Summary) -> list[int]:
     """Return the entries that have a row where weak classifiers are told, best first."""
     first = Entry(Contender(BASELINE), summary.comparison.design.costs[0], BASELINE_RULES["weak"])
-    return best_of(summary.weak_contest, MAX_ROWS, summary.place_of(first))
+    return best_of(summary.weak_rank_test, MAX_ROWS, summary.place_of(first))
 
 
-def weak_by_block(summary: Summary) -> list[Grid]:
+def weak_by_dataset(summary: Summary) -> list[Grid]:
     """Return tables of the weak classifiers that each stage takes, a row for each pair of booster and costs."""
     rows = weak_rows(summary)
     names = [pair_name(summary.comparison.entries[entry]) for entry in rows]
-    return list(_by_block(summary, "weak", rows, names, ""))
+    return list(_by_dataset(summary, "weak", rows, names, ""))
 
 
-def cost_by_block(summary: Summary) -> list[Grid]:
+def cost_by_dataset(summary: Summary) -> list[Grid]:
     """Return for each costs tables of what decisions cost on each table, a row for each pair of booster and rule."""
     grids: list[Grid] = []
     for costs in shown_costs(summary):
         baseline = summary.place_of(Entry(Contender(BASELINE), costs, BASELINE_RULES["cost"]))
-        rows = best_of(summary.cost_contests[costs], MAX_BLOCK_ROWS, baseline)
+        rows = best_of(summary.cost_rank_tests[costs], MAX_DATASET_ROWS, baseline)
         entries = [summary.comparison.entries[entry] for entry in rows]
         names = [f"{entry.contender.name}, {entry.rule}" for entry in entries]
-        grids += _by_block(summary, "cost", rows, names, f"costs {costs}")
+        grids += _by_dataset(summary, "cost", rows, names, f"costs {costs}")
     return grids
 
 
-def best_of(contest: RankTest, most: int, baseline: int | None) -> list[int]:
-    """Return a contest's best entries by mean rank, and the baseline.
+def best_of(rank_test: RankTest, most: int, baseline: int | None) -> list[int]:
+    """Return a rank test's best entries by mean rank, and the baseline.
 
     Parameters
     ----------
-    contest : Contest
+    rank test : RankTest
         Of whom.
     most : int
         How many.
@@ -220,7 +220,7 @@ def best_of(contest: RankTest, most: int, baseline: int | None) -> list[int]:
     list of int
         Entries, best first.
     """
-    order = [contest.entries[place] for place in contest.order]
+    order = [rank_test.entries[place] for place in rank_test.order]
     return [entry for i, entry in enumerate(order) if i < most or entry == baseline]
 
 
@@ -239,9 +239,9 @@ def thresholds_rows(summary: Summary) -> list[tuple[str, list[str]]]:
         for the tuned one.
     """
     design, entries = summary.comparison.design, summary.comparison.entries
-    if not {Rule.NATURAL, Rule.HIT_RATE} <= set(design.rules) or not summary.finished:
+    if not {Rule.NATURAL, Rule.HIT_RATE} <= set(design.rules) or not summary.complete:
         return []
-    reached = summary.reached[list(summary.finished)].mean(axis=0)
+    reached = summary.reached[list(summary.complete)].mean(axis=0)
 
     def numbers(entry: int) -> list[str]:
         rates = [summary.overall[name].mean[entry] for name in ("hit_rate", "false_alarm_rate")]
@@ -279,20 +279,20 @@ def _as_known(made: Cell, reached: Floats, most: int | None = None) -> Cell:
     return made._replace(words=f"≥ {made.words}")
 
 
-def _by_block(
+def _by_dataset(
     summary: Summary, measure: str, rows: Sequence[int], names: Sequence[str], title: str
 ) -> Iterator[Grid]:
-    """Yield tables with a column for each block, as many as it takes."""
-    blocks = summary.comparison.blocks
-    for across in np.array_split(np.arange(len(blocks)), max(-(-len(blocks) // MAX_ACROSS), 1)):
-        cells = [[_block_cell(summary, measure, block, entry) for block in across] for entry in rows]
-        heads = [shortened(blocks[block].name, MAX_NAME) for block in across]
+    """Yield tables with a column for each dataset, as many as it takes."""
+    datasets = summary.comparison.datasets
+    for across in np.array_split(np.arange(len(datasets)), max(-(-len(datasets) // MAX_ACROSS), 1)):
+        cells = [[_dataset_cell(summary, measure, dataset, entry) for dataset in across] for entry in rows]
+        heads = [shortened(datasets[dataset].name, MAX_NAME) for dataset in across]
         yield grid(title, heads, list(zip(names, cells, strict=True)), by_column=True)
 
 
-def _block_cell(summary: Summary, measure: str, block: int, entry: int) -> Cell:
+def _dataset_cell(summary: Summary, measure: str, dataset: int, entry: int) -> Cell:
     bands = summary.means[measure], summary.differences[measure]
     if measure == "cost":
-        return _compared(summary, measure, bands, percent, block, entry)
-    made = _compared(summary, measure, bands, few, block, entry)
-    return _as_known(made, summary.reached[block, [entry]], summary.comparison.design.n_rounds)
+        return _compared(summary, measure, bands, percent, dataset, entry)
+    made = _compared(summary, measure, bands, few, dataset, entry)
+    return _as_known(made, summary.reached[dataset, [entry]], summary.comparison.design.n_rounds)

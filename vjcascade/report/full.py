@@ -86,8 +86,8 @@ def full_values(full: FullComparison) -> dict[str, Any]:
         "n_hidden": max(len(trained) - MAX_CURVES, 0),
         "has_baseline": full.baseline is not None,
         "failed": list(_failed(full)),
-        "told": {name: group for name, group in full.told.items() if name != COMMAND},
-        "command": "\n".join(str(line) for line in full.told.get(COMMAND, {}).values()),
+        "metadata": {name: group for name, group in full.metadata.items() if name != COMMAND},
+        "command": "\n".join(str(line) for line in full.metadata.get(COMMAND, {}).values()),
     }
 
 
@@ -258,11 +258,11 @@ def _table_row(row: FullRow, *, is_baseline: bool) -> dict[str, Any]:
         "difference": "baseline" if is_baseline else _points(difference.mean),
         "difference_ends": "" if is_baseline else _ends(difference),
         "mark": "" if is_baseline else _mark(difference),
-        "features": _told(means["features"], "{:.1f}"),
-        "stages": _told(means["n_stages"], "{:.3g}"),
-        "weak": _told(means["n_weak"], "{:,.0f}"),
+        "features": _formatted(means["features"], "{:.1f}"),
+        "stages": _formatted(means["n_stages"], "{:.3g}"),
+        "weak": _formatted(means["n_weak"], "{:,.0f}"),
         "held_out": _percent(means["held_out_hit_rate"]),
-        "false": _told(means["false_alarm_rate"], "{:.1e}"),
+        "false": _formatted(means["false_alarm_rate"], "{:.1e}"),
         "time": NONE if math.isnan(means["seconds"]) else duration(means["seconds"]),
         "processor": NONE if math.isnan(means["processor_seconds"]) else duration(means["processor_seconds"]),
         "memory": NONE if math.isnan(means["memory"]) else memory_size(int(means["memory"])),
@@ -299,7 +299,7 @@ def _percent(rate: float) -> str:
     return NONE if math.isnan(rate) else f"{rate:.1%}"
 
 
-def _told(number: float, form: str) -> str:
+def _formatted(number: float, form: str) -> str:
     return NONE if math.isnan(number) else form.format(number)
 
 

@@ -90,7 +90,7 @@ def page_values(run: Run) -> dict[str, Any]:
         "false_alarms": _false_alarms(run, n_drawn),
         "times": _times(run, n_drawn),
         "part_names": PART_NAMES,
-        "told": run.told,
+        "metadata": run.metadata,
         "counts": run.history.counts,
         "sources": {name: ", ".join(paths) for name, paths in run.history.sources.items()},
         "versions": run.history.versions,

@@ -39,7 +39,7 @@ class Run:
         Read from beside the model.
     settings : TrainingSettings or None
         None if the model does not record them, or not as this version does.
-    told : mapping
+    metadata : mapping
         Settings and data as the model records them, as text by name, in groups: "settings", "data", and
         "continued" of a model that continues another.
     """
@@ -49,7 +49,7 @@ class Run:
     records: Mapping[int, StageRecord]
     history: History
     settings: TrainingSettings | None
-    told: Mapping[str, Mapping[str, str]]
+    metadata: Mapping[str, Mapping[str, str]]
 
     @property
     def last(self) -> StageRecord | None:
@@ -87,7 +87,7 @@ def open_run(path: Path) -> Run:
     cascade = Cascade.load(model)
     records = _records(cascade)
     history = read_history(model.parent, cascade.window, list(records.values())) if records else History()
-    return Run(model, cascade, records, history, _settings(cascade.metadata), _told(cascade.metadata))
+    return Run(model, cascade, records, history, _settings(cascade.metadata), _metadata(cascade.metadata))
 
 
 def _records(cascade: Cascade) -> dict[int, StageRecord]:
@@ -105,14 +105,14 @@ def _settings(metadata: Mapping[str, Any]) -> TrainingSettings | None:
         return None
 
 
-def _told(metadata: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+def _metadata(metadata: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """Return what a file says of settings and data as short texts."""
-    told: dict[str, dict[str, str]] = {}
+    shown: dict[str, dict[str, str]] = {}
     for group in ("settings", "data", "continued"):
         values = metadata.get(group)
         if isinstance(values, Mapping):
             pairs = list(values.items())[:MAX_VALUES]
-            told[group] = {
+            shown[group] = {
                 shortened(str(name), MAX_TEXT): shortened(str(value), MAX_TEXT) for name, value in pairs
             }
-    return told
+    return shown
