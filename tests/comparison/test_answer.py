@@ -44,9 +44,12 @@ def test_a_clear_difference():
     assert (
         "csb0 at 10:1 gets down to a false-alarm rate of 50% with the fewest weak classifiers: 10.8" in text
     )
-    assert "needs 18.8: the best has 8.0 fewer (95% band 8.0 to 8.0)." in text
-    assert "Of the 2 other pairs of a booster and a cost ratio, all can be told apart from it." in text
-    assert "with a band that allows for that, the difference from AdaBoost still stands." in text
+    assert "needs 18.8: the best has 8.0 fewer (95 % CI 8.0 to 8.0)." in text
+    assert "Of the 2 other pairs of a booster and a cost ratio, all differ significantly from it." in text
+    assert (
+        "with a confidence interval that allows for that, the difference from AdaBoost is still significant."
+        in text
+    )
     assert "would cost 8.1 features in the 2 stages together with csb0 at 10:1" in text
     assert "and 14.1 with AdaBoost" in text
 
@@ -54,13 +57,17 @@ def test_a_clear_difference():
 def test_no_clear_difference(rng):
     weak = weak_of(9, 9, 9, 9) + rng.integers(0, 5, (2, 4, 5))
     text = text_of(comparison_of(TUNED, weak))
-    assert "no difference can be told" in text
+    assert "no significant difference (95 % CI " in text
     assert "fewer" not in text.replace("fewest", "")
     assert "flattered" not in text
 
 
 @pytest.mark.parametrize(
-    ("n_costs", "words"), [(2, "still stands"), (10, "no difference from AdaBoost can be told")]
+    ("n_costs", "words"),
+    [
+        (2, "the difference from AdaBoost is still significant"),
+        (10, "there is no significant difference from AdaBoost"),
+    ],
 )
 def test_the_best_of_many_is_doubted(n_costs, words):
     design = Design(**(TUNED.as_dict() | {"costs": list(range(1, n_costs + 1))}))
@@ -68,13 +75,10 @@ def test_the_best_of_many_is_doubted(n_costs, words):
     weak[0, -1] = 10, 9, 10, 9, 10
     text = text_of(comparison_of(design, weak))
     assert (
-        "AdaBoost with a threshold set afterwards needs 12.0: the best has 2.4 fewer (95% band 1.1 to 3.7)."
+        "AdaBoost with a threshold set afterwards needs 12.0: the best has 2.4 fewer (95 % CI 1.1 to 3.7)."
         in text
     )
-    assert (
-        f"with a band that allows for that, {'the difference from AdaBoost ' * (n_costs == 2)}{words}."
-        in text
-    )
+    assert f"with a confidence interval that allows for that, {words}." in text
 
 
 def test_the_baseline_may_be_the_best():
@@ -88,9 +92,11 @@ def test_a_booster_named_twice_shows_no_difference():
         boosters=("adaboost", "adaboost"), costs=(1,), rules=("hit-rate",), n_rounds=20, n_seeds=5
     )
     text = text_of(comparison_of(design, weak_of(7, 7)))
-    assert "Of the 1 other pair of a booster and a cost ratio, 1 cannot be told apart from it." in text
     assert (
-        "(2) lets 50% of the negatives pass and AdaBoost with a threshold set afterwards 50%: no difference"
+        "Of the 1 other pair of a booster and a cost ratio, 1 does not differ significantly from it." in text
+    )
+    assert (
+        "(2) lets 50% of the negatives pass and AdaBoost with a threshold set afterwards 50%: no significant difference"
         in text
     )
 
@@ -109,10 +115,10 @@ def test_one_split_is_not_sure():
     design = Design(**(TUNED.as_dict() | {"n_seeds": 1, "sanity": True}))
     text = text_of(comparison_of(design, np.full((1, 6, 1), 5)))
     assert "with one split of the samples, which says nothing of how sure that is." in text
-    assert "band" not in text
+    assert "95 %" not in text
     assert "more splits would tell whether that is chance" in text
     two = Design(**(TUNED.as_dict() | {"n_seeds": 2}))
-    assert "with 2 splits of the samples, too few for bands to be trusted." in text_of(
+    assert "with 2 splits of the samples, too few for confidence intervals to be trusted." in text_of(
         comparison_of(two, weak_of(9, 9, 8, 5)[:, :, :2])
     )
 

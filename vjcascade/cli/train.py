@@ -91,7 +91,7 @@ def train(  # noqa: PLR0913  each is a user's choice
     output : path
         Folder for the model, cascade.xml.
     preset : Preset
-        quick for a first look, normal for a model to use, thorough for more of everything.
+        quick for a first try, normal for a model to use, thorough for more of everything.
     settings : path
         TOML file of settings by their names in Python (as hit_rate, max_stages) and preset; options go before it.
     window : Size

@@ -62,7 +62,7 @@ class TrainingLog:
         self._view.say(f"\nmodel: {model}, {size}")
         self._view.say(quality(cascade))
         self._view.say(f"try it: vjcascade detect {shlex.quote(str(model))} PICTURE --draw drawn")
-        self._view.say(f"see how it came about: vjcascade report {shlex.quote(str(model.parent))}")
+        self._view.say(f"see the training report: vjcascade report {shlex.quote(str(model.parent))}")
         self._view.say(self._ended)
 
     def what_is_left(self, model: Path, *, resumed: bool) -> str:

@@ -18,7 +18,7 @@ MAX_NAMED = 6
 """Things of a kind that a sentence names."""
 
 MIN_SEEDS = 3
-"""With fewer, bands may be narrow by luck."""
+"""With fewer, confidence intervals may be narrow by luck."""
 
 BASELINE_WORDS = "AdaBoost with a threshold set afterwards"
 
@@ -144,7 +144,7 @@ def _what(comparison: Comparison) -> str:
     if design.n_seeds == 1:
         splits = "one split of the samples, which says nothing of how sure that is"
     elif design.n_seeds < MIN_SEEDS:
-        splits = f"{splits}, too few for bands to be trusted"
+        splits = f"{splits}, too few for confidence intervals to be trusted"
     return (
         f"{boosters} at {pluralize(len(design.costs), 'cost ratio')} were compared on "
         f"{pluralize(len(comparison.datasets), kind)}, with {splits}."
@@ -178,7 +178,7 @@ def _fewest(summary: Summary) -> Iterator[str]:
     least = "" if summary.reached[list(summary.complete), best].min() == 1 else "at least "
     yield (
         f"{tuned}, {pair_name(summary.comparison.entries[best])} gets down to {targets} with the fewest weak "
-        f"classifiers: {least}{few(found.mean)} in {_together(summary)}{_band(found, few)}."
+        f"classifiers: {least}{few(found.mean)} in {_together(summary)}{_interval(found, few)}."
     )
     yield from _against_baseline(summary, best)
     yield from _against_others(summary, best)
@@ -205,17 +205,17 @@ def _against_others(summary: Summary, best: int) -> Iterator[str]:
         return
     n_alike = sum(verdict is not Verdict.BETTER for verdict in verdicts)
     pairs = pluralize(len(others), "other pair")
-    alike = f"{n_alike:,} cannot" if n_alike else "all can"
-    yield f"Of the {pairs} of a booster and a cost ratio, {alike} be told apart from it."
+    alike = f"{n_alike:,} {'does' if n_alike == 1 else 'do'} not differ" if n_alike else "all differ"
+    yield f"Of the {pairs} of a booster and a cost ratio, {alike} significantly from it."
     if summary.overall_differences["weak"].verdict(best) is not Verdict.BETTER or len(others) < 2:
         return
     strict = summary.over_datasets(summary.seed_differences("weak"), 1 - 0.05 / len(others))
     stands = (
-        "the difference from AdaBoost still stands"
+        "the difference from AdaBoost is still significant"
         if strict.verdict(best) is Verdict.BETTER
-        else "no difference from AdaBoost can be told"
+        else "there is no significant difference from AdaBoost"
     )
-    yield f"The best of many is flattered by being chosen: with a band that allows for that, {stands}."
+    yield f"The best of many is flattered by being chosen: with a confidence interval that allows for that, {stands}."
 
 
 def _equal_weak(summary: Summary) -> Iterator[str]:
@@ -243,7 +243,7 @@ def _features(summary: Summary) -> Iterator[str]:
     found, baseline = summary.features, summary.baseline_of(best, "weak")
     text = (
         f"A window of the photos would cost {few(found.mean[best])} features in {_together(summary)} with "
-        f"{pair_name(summary.comparison.entries[best])}{_band(found.at(best), few)}"
+        f"{pair_name(summary.comparison.entries[best])}{_interval(found.at(best), few)}"
     )
     if baseline is None or _is_baseline(summary, best):
         yield f"{text}."
@@ -283,7 +283,7 @@ def _cheaper_than_baseline(summary: Summary, best: Mapping[Costs, int]) -> Itera
         elif differences.verdict(place) is Verdict.ALIKE:
             alike.append(numbers)
     clauses = [f"that is less at {listed(less)}"] if less else []
-    clauses += [f"no difference can be told at {listed(alike)}"] if alike else []
+    clauses += [f"no significant difference at {listed(alike)}"] if alike else []
     if clauses:
         yield f"Compared with AdaBoost's minimum-cost threshold, {'; '.join(clauses)}."
 
@@ -349,7 +349,7 @@ def _sanity(summary: Summary) -> Iterator[str]:
     if not places:
         return
     found = summary.overall["auc"].at(places[0])
-    text = f"AdaBoost on shuffled labels has an AUC of {found.mean:.3f}{_band(found, '{:.3f}'.format)}"
+    text = f"AdaBoost on shuffled labels has an AUC of {found.mean:.3f}{_interval(found, '{:.3f}'.format)}"
     if np.isnan(found.low):
         yield f"{text}; more splits would tell whether that is chance."
     elif found.low <= CHANCE <= found.high:
@@ -367,8 +367,8 @@ def _together(summary: Summary) -> str:
     return f"the {n:,} {summary.kind}s together" if n > 1 else f"the {summary.kind}"
 
 
-def _band(found: Interval, words: Callable[[float], str]) -> str:
-    return "" if np.isnan(found.low) else f" (95% band {words(found.low)} to {words(found.high)})"
+def _interval(found: Interval, words: Callable[[float], str]) -> str:
+    return "" if np.isnan(found.low) else f" (95 % CI {words(found.low)} to {words(found.high)})"
 
 
 def _versus(difference: Interval, words: Callable[[float], str], lower: str) -> str:
@@ -377,11 +377,7 @@ def _versus(difference: Interval, words: Callable[[float], str], lower: str) -> 
     if verdict is Verdict.UNKNOWN:
         return "one split cannot tell whether that is a difference"
     if verdict is Verdict.ALIKE:
-        return (
-            f"no difference can be told (95% band of it {words(difference.low)} to {words(difference.high)})"
-        )
+        return f"no significant difference (95 % CI {words(difference.low)} to {words(difference.high)})"
     ends = sorted([abs(difference.low), abs(difference.high)])
     word = lower if verdict is Verdict.BETTER else "more"
-    return (
-        f"the best has {words(abs(difference.mean))} {word} (95% band {words(ends[0])} to {words(ends[1])})"
-    )
+    return f"the best has {words(abs(difference.mean))} {word} (95 % CI {words(ends[0])} to {words(ends[1])})"

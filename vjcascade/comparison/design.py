@@ -53,7 +53,7 @@ class Rule(StrEnum):
         Raises
         ------
         SettingsError
-            If there is no such rule; near names are told.
+            If there is no such rule; near names are suggested.
         """
         try:
             return cls(rule)
@@ -291,7 +291,7 @@ class Design:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Design:
-        """Return the design that `as_dict` told.
+        """Return the design that `as_dict` returned.
 
         Raises
         ------

@@ -106,7 +106,7 @@ def compare_full(  # noqa: PLR0913  what, how, where, and who hears of it
     SettingsError
         If nobody is to train, or someone twice; if the output folder lies in one of the sources; if there are
         cascades already and neither `resume` nor `overwrite` is set, or they were trained otherwise (every difference
-        is told).
+        is named).
     TrainingError
         If no cascade at all can be trained.
     ModelError

@@ -44,7 +44,7 @@ MEANS = (
     "processor_seconds",
     "memory",
 )
-"""What is told of an entry beside its curve: numbers of its outcomes, and the features of what they found."""
+"""What is known of an entry beside its curve: numbers of its outcomes, and the features of what they found."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class FullRow:
     entry : FullEntry
         Which.
     n_trained : int
-        Seeds with which a cascade came about.
+        Seeds with which a cascade could be trained.
     hit_rates : tuple of Interval
         One for each of `FALSE_ALARMS_PER_SCENE`.
     differences : tuple of Interval
@@ -156,7 +156,7 @@ class FullComparison:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> FullComparison:
-        """Return the comparison that `as_dict` told."""
+        """Return the comparison that `as_dict` returned."""
         outcomes = {}
         for one in values["outcomes"]:
             outcome = {name: value for name, value in one.items() if name not in {"entry", "seed"}}

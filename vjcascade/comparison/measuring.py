@@ -262,7 +262,7 @@ def auc(scores: Floats, positive: NDArray[np.bool_]) -> float:
     >>> auc(np.array([3.0, 1.0, 2.0, 0.0]), np.array([True, True, False, False]))
     0.75
     """
-    from scipy.stats import rankdata
+    from scipy.stats import rankdata  # type: ignore[import-untyped]
 
     ranks = rankdata(scores)
     n_positive = int(positive.sum())

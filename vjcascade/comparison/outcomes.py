@@ -71,7 +71,7 @@ def full_entries(contenders: Iterable[Contender], costs: Sequence[Any]) -> tuple
     Raises
     ------
     SettingsError
-        If a booster is unknown (near names are told), or a booster cannot learn with one of the costs.
+        If a booster is unknown (near names are suggested), or a booster cannot learn with one of the costs.
 
     Examples
     --------
@@ -126,6 +126,6 @@ class Outcome:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Outcome:
-        """Return the outcome that `as_dict` told."""
+        """Return the outcome that `as_dict` returned."""
         found = values["found"]
         return replace(cls(**values), found=None if found is None else Found.from_dict(found))

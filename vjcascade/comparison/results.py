@@ -187,7 +187,7 @@ class Comparison:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Comparison:
-        """Return the comparison that `as_dict` told."""
+        """Return the comparison that `as_dict` returned."""
         cells = {}
         for cell in values["cells"]:
             measures = {name: value for name, value in cell.items() if name not in {"block", "entry", "seed"}}

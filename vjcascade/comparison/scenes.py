@@ -161,7 +161,7 @@ class Found:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Found:
-        """Return what `as_dict` told."""
+        """Return what `as_dict` returned."""
         return cls(
             np.array(values["scenes"], np.int64),
             np.array(values["scores"], np.float64),

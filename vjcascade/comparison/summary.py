@@ -39,7 +39,7 @@ class Verdict(StrEnum):
 
     BETTER = "better"
     WORSE = "worse"
-    ALIKE = "no difference can be told"
+    ALIKE = "no significant difference"
     UNKNOWN = "not known"
 
     @classmethod
@@ -59,7 +59,7 @@ class Verdict(StrEnum):
         Examples
         --------
         >>> Verdict.of(Interval(-2.0, -3.0, -1.0)), Verdict.of(Interval(-2.0, -5.0, 1.0))
-        (<Verdict.BETTER: 'better'>, <Verdict.ALIKE: 'no difference can be told'>)
+        (<Verdict.BETTER: 'better'>, <Verdict.ALIKE: 'no significant difference'>)
         """
         if np.isnan(difference.low):
             return cls.UNKNOWN
@@ -126,12 +126,12 @@ class Summary:
     """What a comparison comes to; computed when asked for.
 
     An ensemble that does not reach the targets counts as one weak classifier more than were trained, in every mean and
-    difference of "weak": means are at least what is told then, and `reached` says so.
+    difference of "weak": means are at least what is shown then, and `reached` says so.
 
     Attributes
     ----------
     comparison : Comparison
-        Finished or not. What is told of all datasets together is of the finished ones only.
+        Finished or not. What is said of all datasets together is of the finished ones only.
     """
 
     comparison: Comparison
@@ -213,7 +213,7 @@ class Summary:
     def over_datasets(
         self, values: Floats, level: float = 0.95, bounds: tuple[float, float] = UNBOUNDED
     ) -> Bands:
-        """Return means over seeds of something that is told of all finished datasets together.
+        """Return means over seeds of something that is known of all finished datasets together.
 
         Parameters
         ----------

@@ -50,8 +50,8 @@ class CostBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     booster : str
         One of `vjcascade.boosters.booster_names`.
     costs : CostsLike
-        What a missed positive costs beside a false alarm: a ratio, a pair, ``"gamma=0.8"``, a matrix, or whatever
-        else `vjcascade.boosters.costs.parse_costs` takes.
+        The price of a missed positive relative to a false alarm: a ratio, a pair, ``"gamma=0.8"``, a matrix, or
+        whatever else `vjcascade.boosters.costs.parse_costs` takes.
     n_estimators : int
         Rounds at most; boosting ends where no weak classifier helps any more, or one makes no mistake.
     max_depth : int

@@ -111,7 +111,7 @@ def rates_chart(
 def rank_chart(
     names: Sequence[str], ranks: Floats, n_all: int, difference: float, marked: Sequence[bool]
 ) -> str:
-    """Draw mean ranks, and which entries cannot be told apart.
+    """Draw mean ranks, and which entries do not differ significantly.
 
     Parameters
     ----------

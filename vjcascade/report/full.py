@@ -234,7 +234,7 @@ def _best_first(full: FullComparison) -> list[int]:
 def _against_baseline(base: FullRow, best: FullRow, n_entries: int) -> str:
     difference = best.main_difference
     if math.isnan(difference.mean):
-        return "No cascade of plain AdaBoost, the baseline, came about."
+        return "No cascade of plain AdaBoost, the baseline, could be trained."
     sure = (
         f"more than chance in the scenes gives, though it is the best of {n_entries}"
         if difference.low > 0
@@ -270,7 +270,7 @@ def _table_row(row: FullRow, *, is_baseline: bool) -> dict[str, Any]:
 
 
 def _failed(full: FullComparison) -> Iterator[str]:
-    """Yield why cascades did not come about."""
+    """Yield why cascades could not be trained."""
     for (entry, seed), outcome in sorted(full.outcomes.items()):
         if outcome.found is None:
             yield f"{full.entries[entry].name}, seed {full.seeds[seed]}: {outcome.ended}"

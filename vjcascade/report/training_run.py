@@ -25,7 +25,7 @@ MAX_VALUES = 60
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A model and what is known of how it came about; all but the model may be missing.
+    """A model and what is known of its training; all but the model may be missing.
 
     Attributes
     ----------

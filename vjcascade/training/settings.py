@@ -267,7 +267,7 @@ def preset_settings(preset: Preset, **changes: Any) -> TrainingSettings:
     Parameters
     ----------
     preset : Preset
-        QUICK for a first look within minutes, NORMAL for a model to use, THOROUGH with tilted features
+        QUICK for a quick first try, NORMAL for a model to use, THOROUGH with tilted features
         and more of everything.
     **changes
         Fields of `TrainingSettings`; None keeps the preset's value.
