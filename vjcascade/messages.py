@@ -10,6 +10,8 @@ from pathlib import Path
 MAX_NAMES = 10_000
 """Most names of a folder that are compared with a misspelt one."""
 
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+
 
 def pluralize(n: int, noun: str) -> str:
     """Return a number and its noun, in the plural unless it is one.
@@ -105,3 +107,14 @@ def near_file(path: Path, kind: Callable[[Path], bool] = Path.exists) -> str:
         return near_name(path.name, [entry.name for entry in beside if kind(entry)])
     except OSError:
         return ""
+
+
+def printable(text: str) -> str:
+    r"""Return text with its control characters written out: file names and models may hold commands to terminals.
+
+    Examples
+    --------
+    >>> print(printable("\x1b]0;title\x07, \x9b2J"))
+    \x1b]0;title\x07, \x9b2J
+    """
+    return text.translate(_CONTROLS)

@@ -15,7 +15,7 @@ import pytest
 from vjcascade import Size
 from vjcascade.cli import inputs, search
 from vjcascade.cli.drawing import FRAMES_TO_TIME, VideoDrawing
-from vjcascade.cli.exit_codes import Terminated
+from vjcascade.cli.process import Terminated
 from vjcascade.video import Frame, VideoSink, read_frames
 
 PROJECT = Path(__file__).parents[2]

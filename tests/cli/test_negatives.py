@@ -139,7 +139,7 @@ def test_what_cannot_be_searched_is_told(run, tmp_path, rng, accept_all):
 
 
 def test_a_search_that_is_stopped_keeps_what_it_has(run, tmp_path, rng, accept_all, monkeypatch):
-    from vjcascade.cli.exit_codes import Terminated
+    from vjcascade.cli.process import Terminated
     from vjcascade.detection import Detector
 
     save(tmp_path / "street", [builders.smooth_noise(rng, 24, 24) for _ in range(3)])

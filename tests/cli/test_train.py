@@ -12,7 +12,7 @@ from easy_pictures import contents, easy_positive, save, soft_noise
 from PIL import Image
 
 from vjcascade import Cascade
-from vjcascade.cli.exit_codes import Terminated
+from vjcascade.cli.process import Terminated
 from vjcascade.cli.train import Settings
 from vjcascade.errors import SettingsError
 from vjcascade.training import TrainingSettings, preset_settings

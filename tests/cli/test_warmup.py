@@ -146,12 +146,12 @@ def test_kernels_that_cannot_be_kept_are_not_compiled(run, monkeypatch):
 @pytest.mark.parametrize("code", ["", "import scipy.linalg.cython_blas\n"])
 def test_the_compiler_starts_without_linear_algebra_in_processes_of_our_own_only(code):
     program = f"""{code}import sys
-from vjcascade.cli import startup
+from vjcascade.cli import process
 had = "scipy.linalg.cython_blas" in sys.modules
-startup.start_compiler()
+process.start_compiler()
 assert "numba" not in sys.modules  # somebody else's process
-startup.own_process()
-startup.start_compiler()
+process.own_process()
+process.start_compiler()
 assert had or "scipy.linalg" not in sys.modules
 import scipy.linalg.cython_blas  # still there for those who want it
 from numba import njit

@@ -7,7 +7,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
-from vjcascade.cli.text import printable
+from vjcascade.messages import printable
 from vjcascade.training.events import Progress
 
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-from vjcascade.cli.text import printable
 from vjcascade.errors import ModelError, SettingsError
-from vjcascade.messages import pluralize
+from vjcascade.messages import pluralize, printable
 
 _WRITTEN = {"", ".xml"}
 """Suffixes of names, apart from .gz."""

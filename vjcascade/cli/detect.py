@@ -136,7 +136,7 @@ def _detect_in(
 ) -> Callable[[Input], Detect]:
     """Return what finds the object in an input: in OpenCV's way, or by dense detection."""
     from vjcascade.cascade import Cascade
-    from vjcascade.cli.startup import start_compiler
+    from vjcascade.cli.process import start_compiler
 
     start_compiler()
     from vjcascade.detection import Detector

@@ -14,9 +14,8 @@ from textwrap import fill
 from typing import TYPE_CHECKING, TextIO
 
 from vjcascade.cli.stage_table import columns_for, header, legend, rate_cells, record_cells, row
-from vjcascade.cli.text import printable
 from vjcascade.cli.time_left import TimeLeft
-from vjcascade.messages import duration, memory_size
+from vjcascade.messages import duration, memory_size, printable
 from vjcascade.training.events import (
     Event,
     MiningDone,

@@ -13,11 +13,10 @@ from typing import NoReturn
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from vjcascade import __version__
-from vjcascade.cli.exit_codes import ExitCode, code_of
+from vjcascade.cli.process import ExitCode, code_of, end_quickly, own_process
 from vjcascade.cli.respelling import COMPARISONS, respelled
-from vjcascade.cli.startup import end_quickly, own_process
-from vjcascade.cli.text import printable
 from vjcascade.errors import CascadeError, SettingsError
+from vjcascade.messages import printable
 
 _COMMANDS = {
     "train": """Train a cascade from a folder of crops and a folder of photos.

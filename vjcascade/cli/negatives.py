@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from vjcascade.cli.exit_codes import ExitCode, code_of
 from vjcascade.cli.options import WHOLE, CountOption
+from vjcascade.cli.process import ExitCode, code_of
 from vjcascade.errors import ImageError, SettingsError
 from vjcascade.messages import pluralize
 
@@ -57,7 +57,7 @@ def negatives(
     from vjcascade.cli.compiling import SECONDS_FOR_DETECTION, compile_notice
     from vjcascade.cli.inputs import find_inputs, refuse_addresses
     from vjcascade.cli.outputs import make_output_folder
-    from vjcascade.cli.startup import start_compiler
+    from vjcascade.cli.process import start_compiler
 
     if not sources:
         raise SettingsError(f"give videos, pictures or folders without the object after the model, {model}")

@@ -13,9 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
-from vjcascade.cli.text import printable
 from vjcascade.files import write_atomic
-from vjcascade.messages import pluralize
+from vjcascade.messages import pluralize, printable
 
 if TYPE_CHECKING:
     from vjcascade.cli.inputs import Shot
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 
 COLUMNS = ("x", "y", "w", "h", "score", "neighbors")
-"""What is told of a detection."""
+"""What is written of a detection."""
 
 DENSE_COLUMNS = (*COLUMNS, "stages", "angle")
 """The same for dense detection."""

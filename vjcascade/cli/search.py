@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -13,15 +14,17 @@ from numpy.typing import NDArray
 
 from vjcascade.cli.console import PlainConsole, ProgressLine
 from vjcascade.cli.drawing import open_drawing
-from vjcascade.cli.exit_codes import ExitCode, code_of
-from vjcascade.cli.frame_rate import FrameRate, per_second
 from vjcascade.cli.inputs import Input, Shot
+from vjcascade.cli.process import ExitCode, code_of
 from vjcascade.cli.reports import Report
 from vjcascade.errors import ImageError
 from vjcascade.imaging import draw_boxes
 from vjcascade.training.events import Progress
 from vjcascade.types import Detections
 from vjcascade.video import LiveWindow
+
+RECENT = 30
+"""Frames that tell the rate now."""
 
 SECONDS_TO_SHOW = 2.0
 """How long a still picture stays in the window."""
@@ -183,3 +186,38 @@ def _show(window: LiveWindow, drawn: NDArray[np.uint8], source: Input, caption: 
             break
         time.sleep(0.02)
     return goes_on
+
+
+class FrameRate:
+    """How fast frames come by.
+
+    Examples
+    --------
+    >>> rate = FrameRate()
+    >>> str(rate)
+    ''
+    """
+
+    def __init__(self) -> None:
+        self._times: deque[float] = deque(maxlen=RECENT)
+
+    def tick(self) -> None:
+        """Count a frame."""
+        self._times.append(time.monotonic())
+
+    def __str__(self) -> str:
+        """Tell the rate of the last frames, or nothing before there are two."""
+        if len(self._times) < 2:
+            return ""
+        return per_second(len(self._times) - 1, self._times[-1] - self._times[0])
+
+
+def per_second(n_frames: int, seconds: float) -> str:
+    """Return a rate in words.
+
+    Examples
+    --------
+    >>> per_second(50, 2.0)
+    '25.0 frames/s'
+    """
+    return f"{n_frames / max(seconds, 1e-6):.1f} frames/s"

@@ -1,16 +1,35 @@
-"""A process that is ours alone: what makes it start and end sooner, and end well when the system asks it to."""
+"""The program's process: how it starts, is ended by the system, and ends, with which exit code."""
 
 from __future__ import annotations
 
 import gc
 import signal
 import sys
+from enum import IntEnum
 from types import FrameType
-
-from vjcascade.cli.exit_codes import Terminated
 
 _LINEAR_ALGEBRA = "scipy.linalg.cython_blas"
 _OBJECTS_BETWEEN_COLLECTIONS = 100_000
+
+
+class ExitCode(IntEnum):
+    """Exit codes of every command."""
+
+    DONE = 0
+    OUR_FAULT = 1
+    WRONG_INPUT = 2
+    INTERRUPTED = 130  # as shells say it: 128 and the number of the signal
+    READER_GONE = 141
+    TERMINATED = 143
+
+
+class Terminated(KeyboardInterrupt):
+    """The system asks the program to end, which it does as after Ctrl-C."""
+
+
+def code_of(interrupt: KeyboardInterrupt) -> ExitCode:
+    """Return how a program ends that was stopped."""
+    return ExitCode.TERMINATED if isinstance(interrupt, Terminated) else ExitCode.INTERRUPTED
 
 
 class _Process:
