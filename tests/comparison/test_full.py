@@ -23,11 +23,12 @@ from vjcascade.comparison.full_results import (
     FALSE_ALARMS_PER_SCENE,
     MEANS,
     FullComparison,
+    FullEntry,
     full_csv,
+    full_entries,
     full_json,
     hit_rates,
 )
-from vjcascade.comparison.outcomes import FullEntry, full_entries
 from vjcascade.comparison.scenes import read_scenes, search_scenes
 from vjcascade.detection.detector import Detector
 from vjcascade.detection.scanner import Scanner

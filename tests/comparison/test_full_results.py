@@ -10,8 +10,7 @@ from hypothesis import given, settings as hypothesis_settings, strategies as st
 
 from vjcascade.comparison import full_results
 from vjcascade.comparison.design import Contender
-from vjcascade.comparison.full_results import FullComparison, hit_rates
-from vjcascade.comparison.outcomes import Outcome, full_entries
+from vjcascade.comparison.full_results import FullComparison, Outcome, full_entries, hit_rates
 from vjcascade.comparison.scenes import Found
 
 TWO = full_entries([Contender("adaboost"), Contender("cost-generalized")], ["3:1"])

@@ -11,8 +11,7 @@ from pages import HOSTILE, checked
 from vjcascade.boosters import Costs
 from vjcascade.comparison import full_results
 from vjcascade.comparison.design import Contender
-from vjcascade.comparison.full_results import FullComparison
-from vjcascade.comparison.outcomes import FullEntry, Outcome
+from vjcascade.comparison.full_results import FullComparison, FullEntry, Outcome
 from vjcascade.comparison.scenes import Found
 from vjcascade.report import full as module
 from vjcascade.report.full import build_full_report, full_answer, full_values

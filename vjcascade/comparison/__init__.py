@@ -1,12 +1,10 @@
 """Boosters compared with one another, stage by stage, table by table or as whole cascades."""
 
 from vjcascade.comparison.answer import answer
-from vjcascade.comparison.design import Contender, Design, Entry, Rule
+from vjcascade.comparison.design import Contender, Design, Entry, Rule, nikolaou_design
 from vjcascade.comparison.export import results_csv, results_json, summary_csv
 from vjcascade.comparison.full import compare_full
-from vjcascade.comparison.full_results import FullComparison
-from vjcascade.comparison.outcomes import full_entries
-from vjcascade.comparison.presets import nikolaou_design
+from vjcascade.comparison.full_results import FullComparison, full_entries
 from vjcascade.comparison.results import Comparison
 from vjcascade.comparison.scenes import read_scenes
 from vjcascade.comparison.stage_datasets import StagePlan

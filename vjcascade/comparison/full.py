@@ -14,8 +14,7 @@ from typing import Any
 
 from vjcascade.cascade import Cascade
 from vjcascade.comparison.design import MAX_SEEDS
-from vjcascade.comparison.full_results import FullComparison
-from vjcascade.comparison.outcomes import FullEntry, Outcome
+from vjcascade.comparison.full_results import FullComparison, FullEntry, Outcome
 from vjcascade.comparison.scenes import MIN_NEIGHBORS, Found, Scenes, search_scenes
 from vjcascade.errors import SettingsError, SourceError, TrainingError
 from vjcascade.files import MODEL_NAME, real_path, remove_leftovers, write_atomic

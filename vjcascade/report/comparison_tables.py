@@ -208,7 +208,7 @@ def best_of(rank_test: RankTest, most: int, baseline: int | None) -> list[int]:
 
     Parameters
     ----------
-    rank test : RankTest
+    rank_test : RankTest
         Of whom.
     most : int
         How many.
