@@ -43,9 +43,9 @@ class RunOptions:
     output : path
         Folder for the report, the tables and finished runs.
     resume : bool
-        Go on with the comparison in the output folder; boosters, costs, rules and seeds may be others.
+        Continue the comparison in the output folder; boosters, costs, rules and seeds may be others.
     overwrite : bool
-        Forget the comparison in the output folder.
+        Replace the comparison in the output folder.
     threads : int
         Processors to use; all if not given. No result but the seconds depends on it.
     """
@@ -68,7 +68,7 @@ class BoosterOptions:
     Attributes
     ----------
     boosters : list of str
-        Who is compared; all for every one there is. One that is named twice takes part twice.
+        Boosters to compare; all takes every one there is. One that is named twice takes part twice.
     costs : list of str
         Cost ratios, each as 4 (a missed positive costs 4 false alarms) or 4:1.
     rounds : int
@@ -78,7 +78,7 @@ class BoosterOptions:
     false_alarm_rate : float
         Share of negatives that a stage may pass.
     seed : int
-        Number that decides all random choices.
+        Seed of all random choices.
     """
 
     boosters: Annotated[_Words, Parameter(show_default=" ".join(USUAL_BOOSTERS))] = None
@@ -140,9 +140,9 @@ class StageOptions:
     stages : int
         Stages to compare on, from the first.
     seeds : int
-        How many times the samples are split anew into those to train, to tune thresholds and to test on.
+        Random splits into samples to train, to tune thresholds and to test on.
     pool : int
-        Draw so many features of the pool at random, to be done sooner; all if not given.
+        Features drawn at random from the pool, for speed; all of them if not given.
     reference : path
         Model whose stages decide what reaches the next one; trained with the default booster if not given.
     """
@@ -165,7 +165,7 @@ class CascadeOptions:
     stages : int
         Stages of each cascade at most.
     seeds : int
-        How many cascades each booster trains, every one with another seed.
+        Cascades that each booster trains, every one with another seed.
     """
 
     scenes: Path
@@ -189,7 +189,7 @@ class TableOptions:
     preset : TablePreset
         Boosters, costs, rules and rounds of Nikolaou et al. 2016, and 30 seeds.
     seeds : int
-        How many times the rows are split anew into those to train, to tune thresholds and to test on.
+        Random splits into rows to train, to tune thresholds and to test on.
     """
 
     target: str

@@ -283,7 +283,7 @@ def _cheaper_than_baseline(summary: Summary, best: Mapping[Costs, int]) -> Itera
         elif differences.verdict(place) is Verdict.ALIKE:
             alike.append(numbers)
     clauses = [f"that is less at {listed(less)}"] if less else []
-    clauses += [f"no significant difference at {listed(alike)}"] if alike else []
+    clauses += [f"there is no significant difference at {listed(alike)}"] if alike else []
     if clauses:
         yield f"Compared with AdaBoost's minimum-cost threshold, {'; '.join(clauses)}."
 
