@@ -6,10 +6,10 @@ import hashlib
 import os
 import signal
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import builders
+import msgspec
 import numpy as np
 
 from vjcascade.learning.weak_splits import Stump
@@ -146,4 +146,4 @@ def stage_record(stage, **changes):
         overall_held_out_hit_rate=None,
         ended_by="targets reached -- at last",
     )
-    return replace(record, **changes)
+    return msgspec.structs.replace(record, **changes)

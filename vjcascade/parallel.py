@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 import re
 import sys
@@ -13,6 +12,7 @@ from functools import cache
 from itertools import islice
 from typing import TypeVar
 
+from vjcascade.checks import checked_whole
 from vjcascade.errors import SettingsError
 
 Task = TypeVar("Task")
@@ -59,13 +59,7 @@ def checked_threads(n_threads: int | None) -> int:
     """
     if n_threads is None:
         return default_threads()
-    try:
-        number = operator.index(n_threads)
-    except TypeError:
-        number = 0
-    if number < 1:
-        raise SettingsError(f"n_threads {n_threads!r} is not a whole number, at least 1")
-    return min(number, MAX_THREADS)
+    return min(checked_whole("n_threads", n_threads, ge=1), MAX_THREADS)
 
 
 def physical_memory() -> float:

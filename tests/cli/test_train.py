@@ -213,7 +213,7 @@ def test_positives_are_used_up(run, tmp_path):
         (("--window", "24y24"), "24y24"),
         (("--preset", "quik"), "quik"),
         (("--hit-rate", "1.5"), "1.5"),
-        (("--negatives", "10"), "n_negatives 10 is too small: at least 20"),
+        (("--negatives", "10"), "n_negatives 10 is not a whole number, at least 20"),
         (("--window", "2x2"), "window 2x2 is not usable"),
         (("--window", "300x300"), "window 300x300 is not usable"),
         (("--window", "9" * 5000), "is not WIDTHxHEIGHT"),

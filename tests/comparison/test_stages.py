@@ -229,7 +229,10 @@ def test_misuse_is_met_with_a_sentence(run, tmp_path, options, message):
 
 @pytest.mark.parametrize("wrong", [{"n_stages": 0}, {"n_samples": 3}, {"n_features": 0}])
 def test_plans_that_cannot_be_are_refused(wrong):
-    with pytest.raises(SettingsError, match=f"{next(iter(wrong))} {next(iter(wrong.values()))} is too small"):
+    with pytest.raises(
+        SettingsError,
+        match=f"{next(iter(wrong))} {next(iter(wrong.values()))} is not a whole number, at least",
+    ):
         StagePlan(**wrong)
 
 

@@ -142,5 +142,5 @@ def test_detectors_of_another_kind_are_named(detector):
 
 
 def test_memory_is_bounded(detector):
-    with pytest.raises(SettingsError, match=f"n_frames 1000000000 .* at most {MAX_FRAMES}"):
+    with pytest.raises(SettingsError, match=f"n_frames 1000000000 .* to {MAX_FRAMES:,}"):
         DetectionMemory(10**9, detector)

@@ -326,7 +326,7 @@ def test_importances_of_trees_count_all_splits(rng):
         ({"n_estimators": 0}, "n_estimators 0 is not a whole number, at least 1"),
         ({"n_estimators": 2.5}, "n_estimators 2.5 is not"),
         ({"n_estimators": True}, "n_estimators True is not"),
-        ({"max_depth": 5}, "max_depth 5 is not a whole number, at least 1 and at most 4"),
+        ({"max_depth": 5}, "max_depth 5 is not a whole number from 1 to 4"),
     ],
 )
 def test_settings_that_cannot_be(table, options, words):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import shlex
 from dataclasses import replace
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import builders
 import doubles
+import msgspec
 import numpy as np
 import pytest
 
@@ -146,7 +146,7 @@ def test_the_answer_is_in_the_first_sentences():
     assert "95.0% of the positives that it was trained on (none were held out" in text
     assert "one in 1,000 windows of background" in text
     assert "costs 1.5 features on average" in text
-    whole = dataclasses.replace(run.records[2], overall_held_out_hit_rate=0.5)
+    whole = msgspec.structs.replace(run.records[2], overall_held_out_hit_rate=0.5)
     run = replace(run, records={**run.records, 2: whole})
     assert "50.0% of the positives that were held out" in "".join(answer(run, expected_costs(run)))
 

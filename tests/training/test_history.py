@@ -9,6 +9,7 @@ from dataclasses import replace
 import doubles
 import numpy as np
 import pytest
+from msgspec import structs
 
 from vjcascade.imaging import write_image
 from vjcascade.training import history as module
@@ -105,8 +106,14 @@ def test_a_stage_that_was_trained_twice_counts_once(tmp_path):
 
 
 def test_stages_that_are_not_the_models_do_not_count(tmp_path):
-    other = replace(RECORD, n_weak=99)
-    write(tmp_path, StageBegun(1), stage_done(other), StageBegun(2), stage_done(replace(RECORD, stage=2)))
+    other = structs.replace(RECORD, n_weak=99)
+    write(
+        tmp_path,
+        StageBegun(1),
+        stage_done(other),
+        StageBegun(2),
+        stage_done(structs.replace(RECORD, stage=2)),
+    )
     assert read(tmp_path).stages == {}
     assert list(read(tmp_path, other).stages) == [1]
 
@@ -117,6 +124,16 @@ def test_stages_that_are_not_the_models_do_not_count(tmp_path):
         b'{"v": 1, "event": "stage", "re\n',
         b"\xff\xfe\x00\n",
         b"[" * 5000 + b"\n",
+        changed(stage_done(), seconds=-1)[:-2]
+        + b', "deep": '
+        + b'{"a":' * 9999
+        + b"1"
+        + b"}" * 9999
+        + b"}\n",
+        changed(stage_done())[:-2] + b', "seconds": -1}\n',
+        changed(stage_done(), seconds=10**400),
+        changed(stage_done(), false_alarms=[[[0]]], seconds=9),
+        changed(RunBegun("6x6", {}, {}), counts={"positives": 7}, mean_positive=[[0]]),
         b"9" * 5000 + b"\n",
         b"x" * (module.MAX_LINE + 5) + b"\n",
         b"[1]\nnull\n3\n",

@@ -117,7 +117,7 @@ def test_whose_fault_it_is(written):
     assert read_settings(path, hit_rate=0.9).hit_rate == 0.9
     with pytest.raises(SettingsError, match=r"^.*signs\.toml: hit_rate 2\.0"):
         read_settings(path, seed=1)
-    with pytest.raises(SettingsError, match=r"^seed -1 is too small"):
+    with pytest.raises(SettingsError, match=r"^seed -1 is not a whole number, at least 0"):
         read_settings(written("seed = 2"), seed=-1)
 
 

@@ -65,6 +65,7 @@ from numpy.typing import ArrayLike, NDArray
 from vjcascade.boosters.costs import Costs
 from vjcascade.boosters.state import Floats
 from vjcascade.boosters.thresholds import probability_threshold
+from vjcascade.checks import checked_number
 from vjcascade.errors import SettingsError
 
 MAX_STEPS = 100
@@ -168,8 +169,7 @@ class PlattScaling:
         SettingsError
             If `probability` is out of range, or the slope is above 0: no score is then a lower bound.
         """
-        if not 0 < probability < 1:
-            raise SettingsError(f"probability {probability} is not in (0, 1)")
+        checked_number("probability", probability, gt=0, lt=1)
         if self.slope > 0:
             raise SettingsError(
                 f"the calibrated probability falls as the score rises (slope {self.slope:.3g}): "

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from vjcascade.boosters.calibration import calibrated_threshold
 from vjcascade.boosters.costs import Costs
 from vjcascade.boosters.thresholds import adamec_threshold, minimum_cost_threshold, theory_threshold
+from vjcascade.checks import checked_choice
 from vjcascade.errors import SettingsError
-from vjcascade.messages import suggest
 
 
 class DecisionRule(StrEnum):
@@ -39,11 +39,7 @@ class DecisionRule(StrEnum):
         SettingsError
             If there is no such rule; near names are told.
         """
-        try:
-            return cls(rule)
-        except ValueError:
-            hint = suggest(str(rule), map(str, cls))
-            raise SettingsError(f"there is no decision rule {rule!r}; {hint}") from None
+        return checked_choice("decision rule", rule, cls)
 
     @property
     def needs_samples(self) -> bool:

@@ -16,8 +16,6 @@ import warnings
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from vjcascade.boosters.adaboost import AdaBoost
 from vjcascade.boosters.adac import AdaC1, AdaC2, AdaC3
 from vjcascade.boosters.adacost import AdaCost
@@ -30,6 +28,7 @@ from vjcascade.boosters.csb import CSB0, CSB1, CSB2
 from vjcascade.boosters.gentle import CostGeneralizedGentleAdaBoost, GentleAdaBoost
 from vjcascade.boosters.logit import CostGeneralizedLogitBoost, CostSensitiveLogitBoost, LogitBoost
 from vjcascade.boosters.real import CostGeneralizedRealAdaBoost, CostSensitiveRealBoost, RealAdaBoost
+from vjcascade.checks import checked_whole
 from vjcascade.errors import SettingsError
 from vjcascade.messages import suggest
 
@@ -119,8 +118,7 @@ def make_booster(name: str, costs: CostsLike, n_rounds: int = 100, **options: An
     'sample'
     """
     booster, costs = _find(name), parse_costs(costs)
-    if isinstance(n_rounds, bool) or not isinstance(n_rounds, int | np.integer) or n_rounds < 1:
-        raise SettingsError(f"n_rounds {n_rounds!r} is not a whole number above zero")
+    n_rounds = checked_whole("n_rounds", n_rounds, ge=1)
     _check_options(booster, options)
     try:
         inspect.signature(booster).bind(costs, n_rounds, **options)

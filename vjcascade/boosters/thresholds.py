@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from vjcascade.boosters.costs import Costs
 from vjcascade.boosters.state import Floats
+from vjcascade.checks import checked_number
 from vjcascade.errors import SettingsError
 
 
@@ -189,8 +190,7 @@ def hit_rate_threshold(positive_scores: Floats, hit_rate: float) -> float:
     >>> hit_rate_threshold(np.arange(10.0), 0.8)
     2.0
     """
-    if not 0 < hit_rate <= 1:
-        raise SettingsError(f"hit rate {hit_rate} is not in (0, 1]")
+    checked_number("hit rate", hit_rate, gt=0, le=1)
     if len(positive_scores) == 0:
         raise SettingsError("a threshold for a hit rate needs at least one positive")
     misses = n_allowed_misses(len(positive_scores), hit_rate)

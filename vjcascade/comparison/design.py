@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from vjcascade.boosters import Costs, booster_names, make_booster
 from vjcascade.boosters.confidence import ConfidenceBooster
 from vjcascade.boosters.costs import parse_costs
 from vjcascade.boosters.decision import DecisionRule
+from vjcascade.checks import check_fields, checked_choice
 from vjcascade.errors import SettingsError
-from vjcascade.messages import suggest
 from vjcascade.training.stage import BASELINE
 
 MAX_ROUNDS = 10_000
@@ -74,12 +75,7 @@ class Rule(StrEnum):
         SettingsError
             If there is no such rule; near names are suggested.
         """
-        try:
-            return cls(rule)
-        except ValueError:
-            raise SettingsError(
-                f"there is no threshold rule {rule!r}; {suggest(str(rule), map(str, cls))}"
-            ) from None
+        return checked_choice("threshold rule", rule, cls)
 
 
 USUAL_RULES = (Rule.NATURAL, Rule.THEORY, Rule.HIT_RATE, Rule.MINIMUM_COST, Rule.CALIBRATED)
@@ -220,12 +216,12 @@ class Design:
     boosters: tuple[str, ...] = field(default_factory=lambda: tuple(booster_names()))
     costs: tuple[Costs, ...] = tuple(Costs.from_ratio(ratio) for ratio in (1, 3, 10, 30, 100))
     rules: tuple[Rule, ...] = USUAL_RULES
-    n_rounds: int = 60
-    n_seeds: int = 5
-    hit_rate: float = 0.995
-    false_alarm_rate: float = 0.5
+    n_rounds: Annotated[int, Meta(ge=1, le=MAX_ROUNDS)] = 60
+    n_seeds: Annotated[int, Meta(ge=1, le=MAX_SEEDS)] = 5
+    hit_rate: Annotated[float, Meta(gt=0, lt=1)] = 0.995
+    false_alarm_rate: Annotated[float, Meta(gt=0, lt=1)] = 0.5
     sanity: bool = False
-    seed: int = 0
+    seed: Annotated[int, Meta(ge=0, le=2**32 - 1)] = 0
 
     def __post_init__(self) -> None:
         for name, convert in (("boosters", str), ("costs", parse_costs), ("rules", Rule.parse)):
@@ -235,11 +231,7 @@ class Design:
             object.__setattr__(self, name, tuple(convert(one) for one in given))
         for name in ("costs", "rules"):
             _refuse_twice(name, getattr(self, name))
-        for name, most in (("n_rounds", MAX_ROUNDS), ("n_seeds", MAX_SEEDS), ("seed", 2**32 - 1)):
-            _check_count(name, getattr(self, name), 0 if name == "seed" else 1, most)
-        for name in ("hit_rate", "false_alarm_rate"):
-            if not 0 < getattr(self, name) < 1:
-                raise SettingsError(f"{name} {getattr(self, name)} is not in (0, 1)")
+        check_fields(self)
         for costs in self.costs:
             if not all(1 / MAX_COST <= cost <= MAX_COST for cost in (costs.positive, costs.negative)):
                 raise SettingsError(f"costs {costs} are not both between {1 / MAX_COST:g} and {MAX_COST:g}")
@@ -379,12 +371,3 @@ def _refuse_twice(name: str, values: Sequence[object]) -> None:
     twice = [str(value) for value, n in Counter(values).items() if n > 1]
     if twice:
         raise SettingsError(f"{name}: {', '.join(twice)} is given twice")
-
-
-def _check_count(name: str, value: Any, least: int, most: int) -> None:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = least - 1
-    if isinstance(value, bool) or not least <= number <= most:
-        raise SettingsError(f"{name} {value!r} is not a whole number from {least} to {most:,}")

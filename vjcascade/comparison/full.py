@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from vjcascade.cascade import Cascade
+from vjcascade.checks import checked_whole
 from vjcascade.comparison.design import MAX_SEEDS
 from vjcascade.comparison.full_results import FullComparison, FullEntry, Outcome
 from vjcascade.comparison.scenes import MIN_NEIGHBORS, Found, Scenes, search_scenes
@@ -306,8 +307,7 @@ def _check(entries: Sequence[FullEntry], n_seeds: int) -> None:
         raise SettingsError(
             f"{twice.name} is to train a cascade twice: leave one out, or give it another copy"
         )
-    if isinstance(n_seeds, bool) or not isinstance(n_seeds, int) or not 1 <= n_seeds <= MAX_SEEDS:
-        raise SettingsError(f"n_seeds {n_seeds!r} is not a whole number from 1 to {MAX_SEEDS:,}")
+    checked_whole("n_seeds", n_seeds, ge=1, le=MAX_SEEDS)
 
 
 def _refuse_known(scenes: Scenes, sources: Sources) -> None:

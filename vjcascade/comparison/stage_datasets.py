@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
+from vjcascade.checks import check_fields
 from vjcascade.comparison.problems import MIN_OF_CLASS, Indices, WindowProblem
 from vjcascade.detection.scanner import evaluate_windows
 from vjcascade.errors import SettingsError
@@ -66,24 +69,16 @@ class StagePlan:
         Of all random choices.
     """
 
-    n_stages: int = 3
-    n_samples: int = 2000
-    n_features: int | None = None
+    n_stages: Annotated[int, Meta(ge=1)] = 3
+    n_samples: Annotated[int, Meta(ge=MIN_SAMPLES)] = 2000
+    n_features: Annotated[int, Meta(ge=1)] | None = None
     features: FeatureType = FeatureType.HAAR
     mode: HaarMode = HaarMode.BASIC
-    max_windows: int = 2_000_000_000
+    max_windows: Annotated[int, Meta(ge=1)] = 2_000_000_000
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (
-            ("n_stages", 1),
-            ("n_samples", MIN_SAMPLES),
-            ("n_features", 1),
-            ("max_windows", 1),
-        ):
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise SettingsError(f"{name} {value} is too small: at least {least} is needed")
+        check_fields(self)
 
     @property
     def n_of_class(self) -> int:

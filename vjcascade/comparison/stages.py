@@ -20,8 +20,7 @@ from vjcascade.files import remove_leftovers
 from vjcascade.messages import pluralize
 from vjcascade.parallel import checked_threads
 from vjcascade.training.data.reading import Reader, Sources
-from vjcascade.training.event_log import versions
-from vjcascade.training.events import Event, Listener, Note, Progress, ignore
+from vjcascade.training.events import Event, Listener, Note, Progress, ignore, versions
 from vjcascade.training.run import refuse_one_for_both
 from vjcascade.training.run_lock import only_run_in
 from vjcascade.types import Size

@@ -16,8 +16,7 @@ from vjcascade.comparison.table_files import read_table
 from vjcascade.errors import SettingsError
 from vjcascade.files import remove_leftovers
 from vjcascade.parallel import checked_threads
-from vjcascade.training.event_log import versions
-from vjcascade.training.events import Listener, Note, ignore
+from vjcascade.training.events import Listener, Note, ignore, versions
 from vjcascade.training.run_lock import only_run_in
 
 

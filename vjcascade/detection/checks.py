@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
+from vjcascade.checks import checked_whole
 from vjcascade.errors import SettingsError
 from vjcascade.types import Size
 
@@ -37,48 +38,9 @@ def only(each: Sequence[Item]) -> Item:
     return each[0]
 
 
-def checked_count(name: str, value: int, least: int, hint: str) -> int:
-    """Return a whole number, at least `least`, or raise `SettingsError` with a hint.
-
-    Parameters
-    ----------
-    name : str
-        Of the setting.
-    value : int
-        As the user gave it.
-    least : int
-        0 or 1.
-    hint : str
-        What the message ends with.
-
-    Returns
-    -------
-    int
-        The number.
-
-    Raises
-    ------
-    SettingsError
-        If it is something else.
-
-    Examples
-    --------
-    >>> checked_count("stride", 2, 1, "1 looks everywhere")
-    2
-    """
-    try:
-        number = index(value)
-    except TypeError:  # a fraction, or no number
-        number = -1
-    if number < least:
-        bound = "not negative" if least == 0 else f"at least {least}"
-        raise SettingsError(f"{name} {value!r} must be a whole number, {bound}; {hint}")
-    return number
-
-
 def checked_neighbors(min_neighbors: int) -> int:
     """Return `min_neighbors`, or raise `SettingsError` if it is negative or no whole number."""
-    return checked_count("min_neighbors", min_neighbors, 0, "a detection needs more windows than this")
+    return checked_whole("min_neighbors", min_neighbors, hint="a detection needs more windows than this")
 
 
 def checked_size(name: str, size: tuple[int, int] | None) -> Size | None:
@@ -102,13 +64,6 @@ def check_bounds(min_size: Size | None, max_size: Size | None) -> None:
         raise SettingsError(
             f"min_size {min_size} is larger than max_size {max_size}, so nothing would be found; change one of them"
         )
-
-
-def checked_flag(name: str, value: bool) -> bool:
-    """Return a truth value; raise `SettingsError` for anything else, such as the word "no"."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise SettingsError(f"{name} {value!r} must be True or False")
-    return bool(value)
 
 
 def checked_angles(angles: Sequence[float]) -> tuple[float, ...]:

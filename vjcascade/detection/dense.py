@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
+from vjcascade.checks import checked_choice, checked_flag, checked_number, checked_whole
 from vjcascade.detection.checks import (
     check_bounds,
     checked_angles,
     checked_cascades,
-    checked_count,
-    checked_flag,
     checked_mask,
     checked_neighbors,
     checked_region,
@@ -31,9 +30,7 @@ from vjcascade.detection.pyramid import Plan, raw_detections, scan_pyramid
 from vjcascade.detection.rotation import Rotation
 from vjcascade.detection.scales import Level, check_scale_factor, dense_levels, row_array
 from vjcascade.detection.scanner import Scanner
-from vjcascade.errors import SettingsError
 from vjcascade.imaging import resize_crop, resize_exact, to_gray
-from vjcascade.messages import suggest
 from vjcascade.parallel import checked_threads
 from vjcascade.types import Detections, Size
 
@@ -107,19 +104,19 @@ class DenseDetector:
 
     def __post_init__(self) -> None:
         check_scale_factor(self.scale_factor)
-        _check_overlap(self.overlap)
+        checked_number("overlap", self.overlap, ge=0, le=1, hint="0.3, for example, is usual")
         cascades = checked_cascades(self.cascades)
         checked: dict[str, Any] = {
             "cascades": cascades,
             "scale_factor": float(self.scale_factor),
-            "stride": checked_count("stride", self.stride, 1, "1 looks at every window"),
+            "stride": checked_whole("stride", self.stride, ge=1, hint="1 looks at every window"),
             "antialias": checked_flag("antialias", self.antialias),
             "min_size": checked_size("min_size", self.min_size),
             "max_size": checked_size("max_size", self.max_size),
-            "group": _checked_group(self.group),
+            "group": checked_choice("grouping", self.group, Grouping),
             "min_neighbors": checked_neighbors(self.min_neighbors),
             "angles": checked_angles(self.angles),
-            "near_misses": checked_count("near_misses", self.near_misses, 0, "0 asks for all stages"),
+            "near_misses": checked_whole("near_misses", self.near_misses, hint="0 asks for all stages"),
             "n_threads": checked_threads(self.n_threads),
             "scanners": tuple(Scanner(cascade) for cascade in cascades),
         }
@@ -319,20 +316,6 @@ def detect_dense(
     [2]
     """
     return DenseDetector(cascade, **settings).detect(image, region=region, mask=mask)
-
-
-def _check_overlap(overlap: float) -> None:
-    if not (isinstance(overlap, (int, float, np.integer, np.floating)) and 0 <= overlap <= 1):
-        raise SettingsError(f"overlap {overlap!r} must be a number from 0 to 1, for example 0.3")
-
-
-def _checked_group(group: str) -> Grouping:
-    try:
-        return Grouping(group)
-    except ValueError:
-        raise SettingsError(
-            f"there is no grouping {group!r}; {suggest(str(group), list(Grouping))}"
-        ) from None
 
 
 def _masked(level: Level, canvas: Size, allowed_rows: NDArray[np.bool_]) -> Level:

@@ -8,7 +8,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from vjcascade.detection.checks import checked_count, only
+from vjcascade.checks import checked_whole
+from vjcascade.detection.checks import only
 from vjcascade.detection.dense import DenseDetector
 from vjcascade.detection.grouping import Grouping
 from vjcascade.errors import SettingsError
@@ -54,9 +55,7 @@ class DetectionMemory:
     """
 
     def __init__(self, n_frames: int, detector: DenseDetector) -> None:
-        self.n_frames = checked_count("n_frames", n_frames, 1, "1 remembers nothing")
-        if self.n_frames > MAX_FRAMES:
-            raise SettingsError(f"n_frames {n_frames} is too much to remember; give at most {MAX_FRAMES}")
+        self.n_frames = checked_whole("n_frames", n_frames, ge=1, le=MAX_FRAMES, hint="1 remembers nothing")
         if not isinstance(detector, DenseDetector):
             raise SettingsError(f"a memory of frames needs a DenseDetector, not a {type(detector).__name__}")
         if detector.group == Grouping.NONE:

@@ -12,6 +12,7 @@ from typing import NamedTuple, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from vjcascade.checks import checked_number
 from vjcascade.errors import SettingsError
 from vjcascade.types import Size
 
@@ -226,13 +227,7 @@ def row_array(rows: Rows) -> NDArray[np.intp]:
 
 def check_scale_factor(scale_factor: float) -> None:
     """Raise `SettingsError` unless `scale_factor` is finite and above 1."""
-    is_real = isinstance(scale_factor, (int, float, np.integer, np.floating))
-    try:
-        factor = float(scale_factor) if is_real else 0.0
-    except OverflowError:  # an int of hundreds of digits
-        factor = math.inf
-    if not 1 < factor < math.inf:  # nan too
-        raise SettingsError(f"scale factor {scale_factor!r} must be a finite number above 1, for example 1.1")
+    checked_number("scale factor", scale_factor, gt=1, hint="1.1, for example, is usual")
 
 
 def scaled_size(window: Size, scale: np.float32) -> Size:

@@ -28,6 +28,7 @@ from vjcascade.boosters.calibration import PlattScaling
 from vjcascade.boosters.costs import CostsLike, parse_costs
 from vjcascade.boosters.example_costs import read_example_costs
 from vjcascade.boosters.state import Floats
+from vjcascade.checks import checked_whole
 from vjcascade.errors import SettingsError
 from vjcascade.estimators.rows import TrainingRows, weighted_example_costs
 from vjcascade.learning.boosting import boost
@@ -304,8 +305,8 @@ class CostBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _booster_and_rule(self) -> tuple[Booster, DecisionRule]:
         """Check the settings."""
-        _check_count("n_estimators", self.n_estimators)
-        _check_count("max_depth", self.max_depth, MAX_DEPTH)
+        checked_whole("n_estimators", self.n_estimators, ge=1)
+        checked_whole("max_depth", self.max_depth, ge=1, le=MAX_DEPTH)
         options = self.booster_options or {}
         if not isinstance(options, Mapping) or options.keys() & {"name", "costs", "n_rounds"}:
             raise SettingsError(f"booster_options {options!r} are not a mapping of the booster's own options")
@@ -366,12 +367,6 @@ class CostBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for weak in self.weak_classifiers_:
             score = score + weak.leaves[weak.tree.leaves_of(values_of)]
             yield score
-
-
-def _check_count(name: str, value: Any, most: float = math.inf) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= most:
-        upper = "" if most == math.inf else f" and at most {most}"
-        raise SettingsError(f"{name} {value!r} is not a whole number, at least 1{upper}")
 
 
 def _check_binary(classes: NDArray[Any]) -> None:

@@ -10,10 +10,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from vjcascade.cascade import checked_window
+from vjcascade.checks import checked_choice
 from vjcascade.errors import SettingsError
 from vjcascade.features import HaarMode, enumerate_haar
 from vjcascade.features.integrals import WindowIntegrals
-from vjcascade.messages import suggest
 from vjcascade.types import Size
 
 
@@ -141,11 +141,7 @@ class HaarTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def _pool(self) -> NDArray[np.void]:
         """Return the features that are set."""
-        try:
-            mode = HaarMode(self.mode)
-        except ValueError:
-            hint = suggest(str(self.mode), map(str, HaarMode))
-            raise SettingsError(f"there is no feature mode {self.mode!r}; {hint}") from None
+        mode = checked_choice("feature mode", self.mode, HaarMode)
         pool = enumerate_haar(self.window_, mode)
         if self.features is None:
             return pool

@@ -25,19 +25,17 @@ events; a change of what is there gets another ``v``.
 from __future__ import annotations
 
 import json
-import platform
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, fields
-from importlib.metadata import PackageNotFoundError, version
+from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import BinaryIO, Self
 
+import msgspec
 import numpy as np
 
-from vjcascade import __version__
 from vjcascade.errors import SettingsError
 from vjcascade.training.events import (
     Ended,
@@ -78,10 +76,8 @@ def event_line(event: Event) -> bytes:
     """
     values = {field.name: getattr(event, field.name) for field in fields(event)}
     told = {name: value for name, value in values.items() if not isinstance(value, np.ndarray)}
-    if isinstance(event, RunBegun):
-        told["versions"] = versions()
     head = {"v": SCHEMA_VERSION, "event": EVENT_NAMES[type(event)], "time": round(time.time(), 3)}
-    return json.dumps({**head, **told}, default=_plain).encode() + b"\n"
+    return json.dumps({**head, **told}, default=msgspec.to_builtins).encode() + b"\n"
 
 
 class EventLog:
@@ -169,21 +165,3 @@ def check_event_file(path: Path) -> None:
                 raise SettingsError(
                     f"{path}: events cannot be appended, it holds something else; give another name"
                 )
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of this package, of Python and of what computes, by name.
-
-    Examples
-    --------
-    >>> "numpy" in versions()
-    True
-    """
-    found = {"vjcascade": __version__, "python": platform.python_version(), "numpy": np.__version__}
-    with suppress(PackageNotFoundError):  # installed in a way that leaves no record
-        found["numba"] = version("numba")
-    return found
-
-
-def _plain(value: Any) -> Any:
-    return asdict(value)

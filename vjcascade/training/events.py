@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import platform
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
+from vjcascade import __version__
 from vjcascade.buffers import ReusableBuffer
 from vjcascade.features.binning import BinStore
 from vjcascade.training.usage import Stopwatch
 
+Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Finite = Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
+Seconds = Annotated[float, Meta(ge=0, le=sys.float_info.max)]
 
-@dataclass(frozen=True)
-class Rates:
+
+class Rates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Hit and false-alarm rate of a stage at one threshold.
 
     A threshold tuned on the windows that its hit rate is measured on makes that rate a little too good.
@@ -28,13 +39,12 @@ class Rates:
         In [0, 1].
     """
 
-    threshold: float
-    hit_rate: float
-    false_alarm_rate: float
+    threshold: Finite
+    hit_rate: Share
+    false_alarm_rate: Share
 
 
-@dataclass(frozen=True)
-class StageRecord:
+class StageRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Everything measured about one finished stage.
 
     A stage's threshold is tuned on the held-out positives (on the training ones where none are held out), so the
@@ -69,21 +79,21 @@ class StageRecord:
         Why the stage stopped growing.
     """
 
-    stage: int
-    n_weak: int
+    stage: Count
+    n_weak: Count
     natural: Rates
     tuned: Rates
     baseline: Rates | None
     hit_rate_on: str
     false_alarm_rate_on: str
-    n_positives: int
-    n_negatives: int
-    n_held_out_positives: int
-    n_held_out_negatives: int
-    windows_searched: int
-    overall_hit_rate: float
-    overall_false_alarm_rate: float
-    overall_held_out_hit_rate: float | None
+    n_positives: Count
+    n_negatives: Count
+    n_held_out_positives: Count
+    n_held_out_negatives: Count
+    windows_searched: Count
+    overall_hit_rate: Share
+    overall_false_alarm_rate: Annotated[float, Meta(gt=0, le=1)]
+    overall_held_out_hit_rate: Share | None
     ended_by: str
 
     @property
@@ -94,7 +104,8 @@ class StageRecord:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the record as plain JSON values."""
-        return asdict(self)
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        return plain
 
 
 @dataclass(frozen=True)
@@ -133,6 +144,20 @@ class Progress:
     pass_rate: float | None = None
 
 
+def versions() -> dict[str, str]:
+    """Return the versions of this package, of Python and of what computes, by name.
+
+    Examples
+    --------
+    >>> "numpy" in versions()
+    True
+    """
+    found = {"vjcascade": __version__, "python": platform.python_version(), "numpy": np.__version__}
+    with suppress(PackageNotFoundError):  # installed in a way that leaves no record
+        found["numba"] = version("numba")
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class RunBegun:
     """Training begins, or goes on.
@@ -152,14 +177,17 @@ class RunBegun:
     sources : mapping
         Paths as given, by parameter of `train`: of "positives" and "negatives"; if they were given, a
         sequence of those of "more_negatives", and that of the model to "continue_from".
+    versions : mapping
+        Of the programs, by name.
     """
 
     window: str
     settings: Mapping[str, Any]
-    counts: Mapping[str, int]
+    counts: Mapping[str, Count]
     records: tuple[StageRecord, ...] = ()
     mean_positive: NDArray[np.uint8] | None = None
     sources: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=versions)
 
 
 @dataclass(frozen=True)
@@ -191,10 +219,10 @@ class MiningDone:
         Share of these that pass the stages so far.
     """
 
-    stage: int
-    n_negatives: int
-    n_searched: int
-    pass_rate: float
+    stage: Count
+    n_negatives: Count
+    n_searched: Count
+    pass_rate: Share
 
 
 @dataclass(frozen=True)
@@ -211,8 +239,8 @@ class RoundDone:
         As in `StageRecord`, were the stage to end here.
     """
 
-    stage: int
-    n_weak: int
+    stage: Count
+    n_weak: Count
     tuned: Rates
     natural: Rates
 
@@ -240,11 +268,11 @@ class StageDone:
     """
 
     record: StageRecord
-    n_stages: int
-    seconds: float
-    parts: Mapping[str, float] = field(default_factory=dict)
-    memory: int | None = None
-    pass_rate: float | None = None
+    n_stages: Count
+    seconds: Seconds
+    parts: Mapping[str, Seconds] = field(default_factory=dict)
+    memory: Count | None = None
+    pass_rate: Share | None = None
     false_alarms: NDArray[np.uint8] | None = None
 
 

@@ -6,28 +6,41 @@ not of the model's own stages is left out.
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import BinaryIO, Literal, Self
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.errors import ImageError
 from vjcascade.files import EVENTS_NAME, PICTURES_NAME
 from vjcascade.imaging import image_size, read_gray, write_image
-from vjcascade.training.event_log import SCHEMA_VERSION, EventLog
-from vjcascade.training.events import Event, Progress, Rates, RoundDone, RunBegun, StageDone, StageRecord
+from vjcascade.training.event_log import EVENT_NAMES, EventLog
+from vjcascade.training.events import (
+    Ended,
+    Event,
+    MiningDone,
+    Note,
+    Progress,
+    RoundDone,
+    RunBegun,
+    StageBegun,
+    StageDone,
+    StageRecord,
+)
 from vjcascade.training.stage import N_FALSE_ALARMS_SHOWN
 from vjcascade.types import Size
 
 MEAN_NAME = "mean-positive.png"
 """Among the pictures, the mean of the positives."""
+
+EVENT_TYPES = {name: kind for kind, name in EVENT_NAMES.items() if kind not in {Note, MiningDone, Progress}}
+"""Those that are read."""
 
 MAX_LINE = 1_000_000
 """Longer lines, in bytes, are not read."""
@@ -173,7 +186,7 @@ def read_history(folder: Path, window: Size, records: Sequence[StageRecord]) -> 
     events = folder / EVENTS_NAME
     if events.is_file():  # a pipe would be waited for
         with suppress(OSError), events.open("rb") as file:
-            _read_events(file, history, {record.stage: record.as_dict() for record in records})
+            _read_events(file, history, {record.stage: record for record in records})
     pictures = folder / PICTURES_NAME
     history.mean_positive = _read_picture(pictures / MEAN_NAME, window)
     for number, stage in history.stages.items():
@@ -183,32 +196,43 @@ def read_history(folder: Path, window: Size, records: Sequence[StageRecord]) -> 
     return history
 
 
-def _read_events(file: BinaryIO, history: History, records: Mapping[int, Any]) -> None:
+class _Head(msgspec.Struct):
+    """What each line says before the fields of its event."""
+
+    v: Literal[1]
+    event: str
+
+
+def _read_events(file: BinaryIO, history: History, records: Mapping[int, StageRecord]) -> None:
     rounds: list[RoundDone] = []
     for line in _lines(file):
-        kind, number = line.get("event"), line.get("stage")
-        try:
-            if kind == "run":
-                history.sources = _sources(line, history.sources)
-                history.versions = _texts(line["versions"])
-                history.counts = {str(name)[:99]: _count(n) for name, n in _mapping(line["counts"]).items()}
-            elif kind == "begin":
+        match event := _event(line):
+            case RunBegun():
+                history.sources = _sources(event, history.sources)
+                history.versions = _short(event.versions)
+                history.counts = {name[:99]: n for name, n in event.counts.items()}
+            case StageBegun():
                 rounds, history.ended = [], ""
-            elif kind == "end":
-                history.ended = str(line["text"])[:999]
-            elif kind == "round" and len(rounds) < MAX_ROUNDS:
-                rounds.append(RoundDone(_count(number), _count(line["n_weak"]), *_two_rates(line)))
-            elif kind == "stage":
-                record = _mapping(line["record"])
-                stage = _count(record.get("stage"))
-                if stage in records and record == records[stage]:
-                    history.stages[stage] = _stage_history(line, [r for r in rounds if r.stage == stage])
-        except (KeyError, TypeError, ValueError):
-            continue
+            case Ended():
+                history.ended = event.text[:999]
+            case RoundDone() if len(rounds) < MAX_ROUNDS:
+                rounds.append(event)
+            case StageDone(record=record) if record == records.get(record.stage):
+                own = [one for one in rounds if one.stage == record.stage]
+                history.stages[record.stage] = _stage_history(event, own)
 
 
-def _lines(file: BinaryIO) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a file; whole lines that are none are left out."""
+def _event(line: bytes) -> Event | None:
+    """Return the event of a line; None if it is none, or holds a value of another type or out of range."""
+    try:
+        head = msgspec.json.decode(line, type=_Head)
+        return msgspec.json.decode(line, type=EVENT_TYPES[head.event]) if head.event in EVENT_TYPES else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of a file that are not too long."""
     for _ in range(MAX_EVENTS):
         line = file.readline(MAX_LINE)
         if not line:
@@ -217,73 +241,32 @@ def _lines(file: BinaryIO) -> Iterator[dict[str, Any]]:
             while (rest := file.readline(MAX_LINE)) and not rest.endswith(b"\n"):
                 pass
             continue
-        try:
-            told = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(told, dict) and told.get("v") == SCHEMA_VERSION:
-            yield told
+        yield line
 
 
-def _stage_history(line: Mapping[str, Any], rounds: list[RoundDone]) -> StageHistory:
-    parts = {str(name)[:99]: _number(value) for name, value in _mapping(line["parts"]).items()}
-    memory, pass_rate = line.get("memory"), line.get("pass_rate")
+def _stage_history(event: StageDone, rounds: list[RoundDone]) -> StageHistory:
     return StageHistory(
         rounds=rounds,
-        seconds=_number(line["seconds"]),
-        parts=dict(list(parts.items())[:20]),
-        memory=None if memory is None else _count(memory),
-        pass_rate=None if pass_rate is None else _rate(pass_rate),
+        seconds=event.seconds,
+        parts={name[:99]: seconds for name, seconds in list(event.parts.items())[:20]},
+        memory=event.memory,
+        pass_rate=event.pass_rate,
         false_alarms=np.empty((0, 1, 1), np.uint8),
     )
 
 
-def _two_rates(line: Mapping[str, Any]) -> Iterator[Rates]:
-    for name in ("tuned", "natural"):
-        told = _mapping(line[name])
-        threshold = _number(told["threshold"], least=-math.inf)
-        yield Rates(threshold, _rate(told["hit_rate"]), _rate(told["false_alarm_rate"]))
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise TypeError(f"{value!r} is no object")
-    return value
-
-
-def _sources(line: Mapping[str, Any], before: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+def _sources(event: RunBegun, before: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     """Return the paths that a run tells of; `before` is what the run told that it goes on with, if it does."""
-    told = list(_mapping(line["sources"]).items())[:20]
-    lists = {str(name)[:99]: value if isinstance(value, list) else [value] for name, value in told}
-    sources = {name: tuple(str(path)[:999] for path in paths) for name, paths in lists.items()}
-    if line.get("records") and "continue_from" in before:
+    told = list(event.sources.items())[:20]
+    lists = {name[:99]: [value] if isinstance(value, str) else value for name, value in told}
+    sources = {name: tuple(path[:999] for path in paths) for name, paths in lists.items()}
+    if event.records and "continue_from" in before:
         sources.setdefault("continue_from", before["continue_from"])
     return sources
 
 
-def _texts(value: Any) -> dict[str, str]:
-    return {str(name)[:99]: str(text)[:999] for name, text in list(_mapping(value).items())[:20]}
-
-
-def _number(value: Any, least: float = 0.0) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{value!r} is no number")
-    number = float(value)
-    if not math.isfinite(number) or number < least:
-        raise ValueError(f"{value!r} is out of range")
-    return number
-
-
-def _rate(value: Any) -> float:
-    if _number(value) > 1:
-        raise ValueError(f"{value!r} is no rate")
-    return float(value)
-
-
-def _count(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
-        raise TypeError(f"{value!r} is no count")
-    return value
+def _short(texts: Mapping[str, str]) -> dict[str, str]:
+    return {name[:99]: text[:999] for name, text in list(texts.items())[:20]}
 
 
 def _read_picture(path: Path, window: Size, most: int = 1) -> NDArray[np.uint8] | None:

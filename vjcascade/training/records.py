@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import math
+import re
+import reprlib
 from collections.abc import Mapping
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any
 
-from vjcascade.training.events import Rates, StageRecord
+import msgspec
 
-Told = TypeVar("Told", Rates, StageRecord)
+from vjcascade.training.events import StageRecord
+
+_STEP = re.compile(r"\[(\d+)\]|\.(\w+)")
+"""In the place that msgspec tells, such as $[1].tuned.hit_rate."""
 
 
 def read_records(metadata: Mapping[str, Any]) -> list[StageRecord]:
@@ -27,33 +31,24 @@ def read_records(metadata: Mapping[str, Any]) -> list[StageRecord]:
     Raises
     ------
     KeyError, TypeError, ValueError
-        If there is none, or a value is of another type or out of range.
+        If there is none, or a value is of another type or out of range; the value is told.
 
     Examples
     --------
     >>> read_records({"stages": []})
     []
     """
-    return [_told(StageRecord, values) for values in metadata["stages"]]
+    stages = metadata["stages"]
+    try:
+        return msgspec.convert(stages, list[StageRecord])
+    except msgspec.ValidationError as error:
+        raise ValueError(_with_value(str(error), stages)) from None
 
 
-def _told(kind: type[Told], values: Any) -> Told:
-    """Make a record of what a file says, once the types and ranges are right."""
-    if not isinstance(values, Mapping):
-        raise TypeError(f"{values!r} in the place of {kind.__name__}")
-    fields = dict(values)
-    for name, hint in get_type_hints(kind).items():
-        kinds = get_args(hint) or (hint,)
-        if Rates in kinds and isinstance(fields[name], Mapping):
-            fields[name] = _told(Rates, fields[name])
-        if type(fields[name]) not in kinds or not _in_range(name, fields[name]):
-            raise ValueError(f"{name} {fields[name]!r}")
-    return kind(**fields)
-
-
-def _in_range(name: str, value: Any) -> bool:
-    if name == "overall_false_alarm_rate":
-        return bool(0 < value <= 1)
-    if name.endswith("_rate") and value is not None:
-        return bool(0 <= value <= 1)
-    return value >= 0 if isinstance(value, int) else not isinstance(value, float) or math.isfinite(value)
+def _with_value(message: str, stages: Any) -> str:
+    """Put the value in front of a message of msgspec, which tells only where it is."""
+    reason, _, place = message.partition(" - at `$")
+    name, value = "stages", stages
+    for index, key in _STEP.findall(place):
+        name, value = (name, value[int(index)]) if index else (key, value[key])
+    return f"{name} {reprlib.repr(value)}: {reason}"

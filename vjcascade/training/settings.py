@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import operator
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from numbers import Real
-from typing import Any, TypeVar
+from typing import Annotated, Any
 
-import numpy as np
+from msgspec import Meta
 
 from vjcascade.boosters import make_booster
 from vjcascade.boosters.costs import Costs, parse_costs
+from vjcascade.checks import check_fields, checked_choice
 from vjcascade.errors import SettingsError
 from vjcascade.features import HaarMode
-from vjcascade.messages import suggest
 from vjcascade.types import FeatureType
-
-Choice = TypeVar("Choice", bound=StrEnum)
 
 MIN_NEGATIVES = 20
 """With fewer negatives a stage cannot be trained: training ends."""
@@ -95,39 +90,23 @@ class TrainingSettings:
     costs: Costs = dataclasses.field(default=Costs(2.0, 1.0))
     features: FeatureType = FeatureType.HAAR
     mode: HaarMode = HaarMode.BASIC
-    hit_rate: float = 0.995
-    false_alarm_rate: float = 0.4
-    max_stages: int = 15
-    max_weak: int = 200
-    max_depth: int = 1
-    target_false_alarm_rate: float = 1e-6
-    n_negatives: int | None = None
-    max_samples: int = 12_000
-    held_out: float = 0.2
-    max_windows: int = 2_000_000_000
+    hit_rate: Annotated[float, Meta(gt=0, le=1)] = 0.995
+    false_alarm_rate: Annotated[float, Meta(gt=0, lt=1)] = 0.4
+    max_stages: Annotated[int, Meta(ge=1)] = 15
+    max_weak: Annotated[int, Meta(ge=1)] = 200
+    max_depth: Annotated[int, Meta(ge=1, le=MAX_DEPTH)] = 1
+    target_false_alarm_rate: Annotated[float, Meta(gt=0, le=1)] = 1e-6
+    n_negatives: Annotated[int, Meta(ge=MIN_NEGATIVES)] | None = None
+    max_samples: Annotated[int, Meta(ge=2 * MIN_NEGATIVES)] = 12_000
+    held_out: Annotated[float, Meta(ge=0, le=0.5)] = 0.2
+    max_windows: Annotated[int, Meta(ge=1)] = 2_000_000_000
     hardest_negatives: bool = False
     baseline: bool = True
-    seed: int = 0
+    seed: Annotated[int, Meta(ge=0)] = 0
 
     def __post_init__(self) -> None:
-        for name, convert in _KINDS.items():
-            object.__setattr__(self, name, convert(name, getattr(self, name)))
-        for name, least in _LEAST.items():
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise SettingsError(f"{name} {value} is too small: at least {least} is needed")
-        for name in ("hit_rate", "false_alarm_rate", "target_false_alarm_rate"):
-            value = getattr(self, name)
-            if not 0 < value <= 1:
-                raise SettingsError(f"{name} {value} is not in (0, 1]")
-        if self.false_alarm_rate == 1:
-            raise SettingsError(
-                f"false_alarm_rate {self.false_alarm_rate} is not below 1: a stage must reject some"
-            )
-        if not 0 <= self.held_out <= 0.5:
-            raise SettingsError(f"held_out {self.held_out} is not in [0, 0.5]")
-        if self.max_depth > MAX_DEPTH:
-            raise SettingsError(f"max_depth {self.max_depth} is too large: at most {MAX_DEPTH} is possible")
+        check_fields(self)
+        object.__setattr__(self, "costs", parse_costs(self.costs))
         if self.max_positives < MIN_NEGATIVES:
             raise SettingsError(
                 f"n_negatives {self.n_negatives} leave no room for positives in max_samples {self.max_samples}: "
@@ -163,79 +142,6 @@ def _plain(value: Any) -> Any:
         return [value.positive, value.negative]
     return str(value).lower() if isinstance(value, StrEnum) else value
 
-
-def _count(name: str, value: Any) -> int:
-    try:
-        if not isinstance(value, bool):
-            return operator.index(value)
-    except TypeError:
-        pass
-    raise SettingsError(f"{name} {value!r} is not a whole number")
-
-
-def _count_or_none(name: str, value: Any) -> int | None:
-    return None if value is None else _count(name, value)
-
-
-def _number(name: str, value: Any) -> float:
-    try:
-        if not isinstance(value, bool) and isinstance(value, Real):
-            return float(value)
-    except OverflowError:
-        pass
-    raise SettingsError(f"{name} {value!r} is not a number")
-
-
-def _switch(name: str, value: Any) -> bool:
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    raise SettingsError(f"{name} {value!r} is neither True nor False")
-
-
-def _text(name: str, value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    raise SettingsError(f"{name} {value!r} is not a name")
-
-
-def _choice(name: str, value: Any, choices: type[Choice]) -> Choice:
-    try:
-        return choices(value)
-    except ValueError:
-        raise SettingsError(
-            f"there is no {name} {value!r}; {suggest(str(value), map(str, choices))}"
-        ) from None
-
-
-def _feature_type(name: str, value: Any) -> FeatureType:
-    try:
-        return FeatureType(str(value).upper())
-    except ValueError:
-        known = [kind.lower() for kind in FeatureType]
-        raise SettingsError(f"there are no {name} {value!r}; {suggest(str(value), known)}") from None
-
-
-_KINDS: dict[str, Callable[[str, Any], Any]] = {
-    "booster": _text,
-    "features": _feature_type,
-    "mode": lambda name, value: _choice(name, value, HaarMode),
-    **dict.fromkeys(("baseline", "hardest_negatives"), _switch),
-    "costs": lambda _, value: parse_costs(value),
-    **dict.fromkeys(("hit_rate", "false_alarm_rate", "target_false_alarm_rate", "held_out"), _number),
-    **dict.fromkeys(("max_stages", "max_weak", "max_depth", "max_samples", "max_windows", "seed"), _count),
-    "n_negatives": _count_or_none,
-}
-"""How each field is brought to its type."""
-
-_LEAST = {
-    "max_stages": 1,
-    "max_weak": 1,
-    "max_depth": 1,
-    "n_negatives": MIN_NEGATIVES,
-    "max_samples": 2 * MIN_NEGATIVES,
-    "max_windows": 1,
-    "seed": 0,
-}
 
 _PRESETS: dict[Preset, dict[str, Any]] = {
     Preset.QUICK: {
@@ -292,4 +198,4 @@ def preset_settings(preset: Preset, **changes: Any) -> TrainingSettings:
         raise SettingsError(
             f"mode {given['mode']} chooses among Haar features, and features are lbp: leave one of the two out"
         )
-    return TrainingSettings(**{**_PRESETS[_choice("preset", preset, Preset)], **given})
+    return TrainingSettings(**{**_PRESETS[checked_choice("preset", preset, Preset)], **given})
