@@ -10,7 +10,7 @@ import pytest
 
 import vjcascade
 from vjcascade.errors import SettingsError
-from vjcascade.training.run_lock import only_run_in
+from vjcascade.training.run_lock import LOCK_NAME, NO_LOCKS, only_run_in
 
 PROJECT = Path(vjcascade.__file__).parents[1]
 
@@ -59,20 +59,47 @@ def test_a_killed_run_keeps_nobody_out(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_lock_that_ended_meanwhile_is_taken_anew(tmp_path, monkeypatch):
+@pytest.fixture
+def flock(monkeypatch):
+    """Return `flock(before)`: have a function called before each lock is taken; it gets the calls before its own."""
+    fcntl = pytest.importorskip("fcntl", reason="the system has other locks")
+
+    def replace(before):
+        real, calls = fcntl.flock, []
+
+        def slow(file, operation):
+            if operation & fcntl.LOCK_EX:
+                before(calls)
+                calls.append(file)
+            real(file, operation)
+
+        monkeypatch.setattr(fcntl, "flock", slow)
+        return calls
+
+    return replace
+
+
+def test_a_lock_that_ended_meanwhile_is_taken_anew(tmp_path, flock):
     """The file was removed by the run before between our opening and our locking it."""
-    from vjcascade.training import run_lock
-
-    lock, calls = run_lock._lock, []
-
-    def slow(file):
-        if not calls:
-            (tmp_path / run_lock.LOCK_NAME).unlink()
-        calls.append(file)
-        lock(file)
-
-    monkeypatch.setattr(run_lock, "_lock", slow)
+    calls = flock(lambda calls: calls or (tmp_path / LOCK_NAME).unlink())
     with only_run_in(tmp_path):
         assert len(calls) == 2
         with pytest.raises(SettingsError):
             only_run_in(tmp_path).__enter__()
+
+
+@pytest.mark.parametrize("reason", sorted(NO_LOCKS))
+def test_without_locks_nobody_is_kept_out(tmp_path, flock, reason):
+    def fail(_):
+        raise OSError(reason, "no locks here")
+
+    flock(fail)
+    with only_run_in(tmp_path / "run"), only_run_in(tmp_path / "run"):
+        (tmp_path / "run" / "model").touch()
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["model"]
+
+
+def test_other_trouble_with_the_file_is_told(tmp_path):
+    (tmp_path / LOCK_NAME).mkdir()
+    with pytest.raises(OSError, match=LOCK_NAME):
+        only_run_in(tmp_path).__enter__()

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import sys
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
 
 from vjcascade.errors import SettingsError
 
 LOCK_NAME = ".vjcascade-run"
 """The file that a run locks in its folder; the system lets go of it when the process ends, however it ends."""
+
+NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP})
+"""What file systems without locks say."""
+
+PATIENCE = 0.1
+"""Seconds to try for: the run before may be removing the file just now."""
 
 
 @contextmanager
@@ -61,54 +65,22 @@ def only_run_in(folder: Path) -> Iterator[None]:
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """Hold the lock of a file that is there for nothing else."""
-    file = _open_locked(path)
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path, timeout=PATIENCE, poll_interval=PATIENCE / 5, fallback_to_soft=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise SettingsError(
+            f"{path.parent}: another run is writing into this folder; wait until it has ended, or take "
+            "another output folder"
+        ) from None
+    except OSError as error:
+        if error.errno not in NO_LOCKS:
+            raise
     try:
         yield
     finally:
-        with suppress(OSError):  # Windows keeps open files
-            path.unlink()
-        file.close()
-
-
-def _open_locked(path: Path) -> BinaryIO:
-    while True:
-        file = path.open("ab")
-        try:
-            _lock(file)
-            if _is_still(file, path):
-                return file
-        except BlockingIOError:
-            file.close()
-            raise SettingsError(
-                f"{path.parent}: another run is writing into this folder; wait until it has ended, or take "
-                "another output folder"
-            ) from None
-        file.close()  # the run that had locked it has ended and removed it meanwhile
-
-
-def _is_still(file: BinaryIO, path: Path) -> bool:
-    """Return whether the open file is the one of this name."""
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
-
-
-def _lock(file: BinaryIO) -> None:
-    """Take the lock or raise `BlockingIOError`."""
-    if sys.platform == "win32":
-        import msvcrt
-
-        try:
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:
-            raise BlockingIOError from None
-    else:
-        import fcntl
-
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise
-        except OSError:  # no locks on this file system
-            return
+        with suppress(OSError):  # Windows keeps open files; there, `release` removes it
+            path.unlink()  # while it is locked: who opens it now sees that it is gone, and takes a new one
+        lock.release()
