@@ -1,7 +1,7 @@
 """Draw the figures of the paper, "Revisiting AdaBoost for cost-sensitive classification. Part I" (arXiv 1507.04125).
 
 ``python tools/reproduce_paper.py OUT`` writes all of them as pictures into the folder OUT; ``--only NAME`` writes one.
-Everything is computed anew, without a screen. Needs matplotlib: ``pip install 'vjcascade[report]'``.
+Everything is computed anew, without a screen. Needs matplotlib: ``pip install 'vjcascade[paper]'``.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main() -> None:
     parser.add_argument("--format", choices=("png", "svg"), default="png", help="kind of picture (png)")
     arguments = parser.parse_args()
     if importlib.util.find_spec("matplotlib") is None:
-        parser.error("drawing needs matplotlib: pip install 'vjcascade[report]'")
+        parser.error("drawing needs matplotlib: pip install 'vjcascade[paper]'")
     for name in [arguments.only] if arguments.only else FIGURES:
         start = time.perf_counter()
         path = draw(name, arguments.folder, arguments.format)

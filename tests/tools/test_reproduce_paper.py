@@ -256,7 +256,7 @@ def test_every_figure_is_on_offer(tools):
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_figure_is_written(name, tools, experiments, monkeypatch, tmp_path):
-    pytest.importorskip("matplotlib", reason="drawing needs matplotlib (extra: report)")
+    pytest.importorskip("matplotlib", reason="drawing needs matplotlib (extra: paper)")
     monkeypatch.setattr(
         tools["paper_experiment_figures"], "swap_asymmetry", lambda s: experiments.swap_asymmetry(s, 1, 5)
     )
@@ -266,7 +266,7 @@ def test_figure_is_written(name, tools, experiments, monkeypatch, tmp_path):
 
 
 def test_program_writes_the_one_asked_for(tools, monkeypatch, tmp_path, capsys):
-    pytest.importorskip("matplotlib", reason="drawing needs matplotlib (extra: report)")
+    pytest.importorskip("matplotlib", reason="drawing needs matplotlib (extra: paper)")
     arguments = ["reproduce_paper.py", str(tmp_path), "--only", "bound-adaboost", "--format", "svg"]
     monkeypatch.setattr(sys, "argv", arguments)
     tools["reproduce_paper"].main()
@@ -279,4 +279,4 @@ def test_program_says_what_to_install(tools, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(sys, "argv", ["reproduce_paper.py", str(tmp_path)])
     with pytest.raises(SystemExit):
         tools["reproduce_paper"].main()
-    assert "pip install 'vjcascade[report]'" in capsys.readouterr().err
+    assert "pip install 'vjcascade[paper]'" in capsys.readouterr().err
