@@ -17,7 +17,8 @@ from vjcascade.training.checkpoint import Checkpoint
 from vjcascade.training.data.backgrounds import BackgroundImage, BackgroundImages
 from vjcascade.training.data.positives import Positives
 from vjcascade.training.data.sources import SourceReport
-from vjcascade.training.events import Progress, Rates, StageRecord, ignore
+from vjcascade.training.data.training_data import TrainingData
+from vjcascade.training.events import Progress, Rates, StageRecord, null_listener
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.trainer import train_stages
 from vjcascade.types import Size
@@ -100,15 +101,16 @@ def hard_data(rng, n_positives=120, n_photos=12):
     return positives_of(np.clip(windows, 0, 255).astype(np.uint8)), backgrounds_of(photos)
 
 
-def small_run(folder, settings=SETTINGS, *, listener=ignore, n_threads=1, resume=False, overwrite=False):
+def small_run(
+    folder, settings=SETTINGS, *, listener=null_listener, n_threads=1, resume=False, overwrite=False
+):
     """Train on `hard_data` into a folder; return the model's bytes."""
     positives, photos = hard_data(np.random.default_rng(440))
     data = {"positives_sha256": positives.fingerprint, "photos_sha256": photos.fingerprint}
     checkpoint = Checkpoint.open(folder, WINDOW, settings, data, resume=resume, overwrite=overwrite)
     sources = {"positives": "memory", "negatives": "memory"}
-    train_stages(
-        positives, photos, settings, checkpoint, sources=sources, n_threads=n_threads, listener=listener
-    )
+    split = TrainingData.split(positives, photos, settings)
+    train_stages(split, settings, checkpoint, sources=sources, n_threads=n_threads, listener=listener)
     return checkpoint.path.read_bytes()
 
 

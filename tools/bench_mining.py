@@ -13,6 +13,7 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,8 +28,8 @@ from vjcascade.detection.scales import scan_levels
 from vjcascade.detection.scanner import Scanner
 from vjcascade.imaging import image_size, read_gray, resize_exact
 from vjcascade.parallel import default_threads
-from vjcascade.training.events import Work
-from vjcascade.training.mining.mining import Mined, mine_negatives
+from vjcascade.training.events import ProgressReporter
+from vjcascade.training.mining.mining import Mined, MiningPlan, mine_negatives
 from vjcascade.training.warm_start import first_stages
 
 SHAPES = (Size(640, 480), Size(480, 640))
@@ -109,14 +110,12 @@ def vga_photos(paths: Sequence[Path], n: int) -> Photos:
 
 def measure(cascade: Cascade, photos: Photos, arguments: argparse.Namespace, folder: Path) -> Measurement:
     """Mine some times, and detect with OpenCV."""
-    everything = {"max_windows": 10**12, "seed": [0], "work": Work("mining", arguments.threads)}
-    trial = mine_negatives(Photos(photos[:TRIAL]), cascade, 1000, expected_pass_rate=1e-9, **everything)
+    options = {"n_threads": arguments.threads, "progress": ProgressReporter("mining")}
+    plan = MiningPlan(expected_pass_rate=1e-9, max_windows=10**12, seed=[0])
+    trial = mine_negatives(Photos(photos[:TRIAL]), cascade, 1000, plan, **options)
+    plan = replace(plan, expected_pass_rate=max(trial.pass_rate, 1e-9))
     runs = [
-        timed(
-            lambda: mine_negatives(
-                photos, cascade, arguments.wanted, expected_pass_rate=max(trial.pass_rate, 1e-9), **everything
-            )
-        )
+        timed(lambda: mine_negatives(photos, cascade, arguments.wanted, plan, **options))
         for _ in range(arguments.rounds)
     ]
     mined, took = min(runs, key=lambda run: run[1].cpu)

@@ -118,16 +118,16 @@ def table_row(arguments: argparse.Namespace, file: Path, case: tuple[HaarMode, i
     )  # compiles
     n_features = count_haar(arguments.window, arguments.mode)
     is_tilted, n_threads = arguments.mode is HaarMode.ALL, arguments.threads
-    needs = MemoryEstimate.of(
+    estimate = MemoryEstimate.of(
         arguments.window, n_features, len(windows), tilted=is_tilted, n_threads=n_threads
     )
-    room = needs.room(checked_memory(arguments.memory) - (resident_memory() or 0), file.parent)
-    samples, took = timed(lambda: window_samples(windows, arguments, space=room.bins))
-    times = rounds_of("cost-generalized", samples, arguments.rounds, n_threads, room.histograms)
+    memory = estimate.plan(checked_memory(arguments.memory) - (resident_memory() or 0), file.parent)
+    samples, took = timed(lambda: window_samples(windows, arguments, space=memory.bins))
+    times = rounds_of("cost-generalized", samples, arguments.rounds, n_threads, memory.histograms)
     a_round = mean(times)
     return (
         f"| {arguments.mode}, {n_features:,} | {len(windows):,} | {took.wall:.2f} | {took.cpu:.2f} | {a_round.wall:.3f} "
-        f"| {a_round.cpu:.3f} | {peak_memory():.2f} | {'on disk' if room.bins.folder else 'in memory'} |"
+        f"| {a_round.cpu:.3f} | {peak_memory():.2f} | {'on disk' if memory.bins.folder else 'in memory'} |"
     )
 
 

@@ -18,8 +18,8 @@ from bench_data import Photos
 from vjcascade import Cascade, Detector, Size
 from vjcascade.evaluation import detection_curve, match_detections
 from vjcascade.imaging import read_gray
-from vjcascade.training.events import Work
-from vjcascade.training.mining.mining import count_windows, mine_negatives
+from vjcascade.training.events import ProgressReporter
+from vjcascade.training.mining.mining import MiningPlan, count_windows, mine_negatives
 
 SETS = ("faces-test-mitcmu", "faces-test-caltech")
 MIN_FACE = Size(20, 20)
@@ -93,9 +93,8 @@ def count_false_alarms(cascade: Cascade, folder: Path) -> tuple[int, int]:
     """Count the windows of photos without faces, at all scales and places, and those the model accepts."""
     photos = Photos(read_gray(path) for path in sorted(folder.glob("*.jpg")))
     n_windows = count_windows(photos, cascade.window)
-    mined = mine_negatives(
-        photos, cascade, n_windows, expected_pass_rate=1e-9, max_windows=n_windows, seed=[0], work=Work("", 2)
-    )
+    plan = MiningPlan(expected_pass_rate=1e-9, max_windows=n_windows, seed=[0])
+    mined = mine_negatives(photos, cascade, n_windows, plan, n_threads=2, progress=ProgressReporter(""))
     return mined.n_searched, mined.n_accepted
 
 

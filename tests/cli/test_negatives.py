@@ -10,8 +10,8 @@ from easy_pictures import easy_positive, save, soft_noise
 from vjcascade import Cascade, Size, TrainingSettings, train
 from vjcascade.imaging import read_gray, write_image
 from vjcascade.training.data.backgrounds import open_background_images
-from vjcascade.training.events import Work
-from vjcascade.training.mining.mining import mine_negatives
+from vjcascade.training.events import ProgressReporter
+from vjcascade.training.mining.mining import MiningPlan, mine_negatives
 from vjcascade.video import VideoSink
 
 
@@ -50,8 +50,9 @@ def test_false_alarms_become_negatives(run, tmp_path, rng, model):
     assert f"--continue {model} --more-negatives {tmp_path / 'alarms'}" in ran.out
     cascade = Cascade.load(model)
     photos = open_background_images(tmp_path / "alarms", cascade.window)
-    options = {"expected_pass_rate": 1.0, "max_windows": 10**9, "seed": [0], "work": Work("", 1)}
-    mined = distinct(mine_negatives(photos, cascade, 10**6, **options).windows)
+    plan = MiningPlan(expected_pass_rate=1.0, max_windows=10**9, seed=[0])
+    options = {"n_threads": 1, "progress": ProgressReporter("")}
+    mined = distinct(mine_negatives(photos, cascade, 10**6, plan, **options).windows)
     n_alarms = 0
     for picture in (tmp_path / "street").iterdir():
         gray = read_gray(picture)

@@ -38,7 +38,7 @@ from vjcascade.evaluation.features import count_passed
 from vjcascade.files import MODEL_NAME
 from vjcascade.imaging import read_gray, write_image
 from vjcascade.training.data.reading import Reader, Sources
-from vjcascade.training.events import MiningDone, Note, StageBegun, StageDone, ignore
+from vjcascade.training.events import MiningDone, Note, StageBegun, StageDone, null_listener
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.types import Size
 
@@ -68,7 +68,7 @@ def data(tmp_path_factory):
     save(folder / "pos", [easy_positive(rng) for _ in range(30)])
     save(folder / "neg", [soft_noise(rng, 60) for _ in range(8)])
     make_scenes(folder / "scenes", rng)
-    reader = Reader(1, strict=True, listener=ignore)
+    reader = Reader(1, strict=True, listener=null_listener)
     positives = reader.positives(folder / "pos", Size(12, 12), None)
     photos = reader.photos(folder / "neg", positives, 10**7)
     return Sources(positives, photos, photos.subset([])), read_scenes(folder / "scenes" / "info.dat")
@@ -232,11 +232,11 @@ def test_other_scenes_are_searched_without_training(finished, data, tmp_path):
 def failing(booster, real):
     """Return a training that finds nothing in the first stage with one booster."""
 
-    def train(positives, photos, settings, checkpoint, **options):
+    def train(data, settings, state, **options):
         if booster in (settings.booster, "all"):
             options["listener"](StageBegun(1))
             raise TrainingError("no stage could be trained: there is no telling them apart")
-        return real(positives, photos, settings, checkpoint, **options)
+        return real(data, settings, state, **options)
 
     return train
 

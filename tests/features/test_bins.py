@@ -115,17 +115,18 @@ def test_windows_that_stay_keep_their_columns(rng, kind, monkeypatch, tmp_path):
         lambda self, some, *where: computed.append(len(some)) or fill(self, some, *where),
     )
     last, n_columns = np.array([], int), 0
-    for n in (40, 40, 25, 40, 60, 60):
-        chosen = rng.permutation(90)[:n]
+    for n, n_stayed in ((40, 0), (40, 23), (25, 25), (40, 11), (60, 30), (60, 42)):
+        stayed = rng.permutation(len(last))[:n_stayed]
+        chosen = np.concatenate([last[stayed], rng.permutation(np.setdiff1d(np.arange(90), last))])[:n]
         integrals = WindowIntegrals.of(everything[chosen])
-        bins = store.bins_of(integrals)
+        bins = store.bins_of(integrals, stayed)
         alone = a_store(kind, WINDOW, positives)
         n_computed = computed.pop()
         assert np.array_equal(all_rows(bins), all_rows(alone.bins_of(integrals)))
         computed.pop()
         had_room, n_columns = n <= n_columns, bins.tiles.shape[1]
-        assert n_computed == (len(np.setdiff1d(chosen, last)) if had_room else n)
-        assert len(np.unique(bins.columns)) == n
+        assert n_computed == (n - n_stayed if had_room else n)
+        assert len(np.unique(bins.columns)) == n == len(chosen)
         bins.swap(*rng.permutation(n)[:20].reshape(2, 10), n_threads=1)
         last = chosen
 
@@ -133,11 +134,14 @@ def test_windows_that_stay_keep_their_columns(rng, kind, monkeypatch, tmp_path):
 def test_two_copies_of_a_window_have_a_column_each(rng):
     windows = windows_of(rng, 5)[[0, 1, 1, 2, 1]]
     store = a_store("haar", WINDOW, WindowIntegrals.of(windows))
-    for order in ([0, 1, 2, 3, 4], [1, 2, 4, 0], [2, 2, 1, 1, 3]):
-        bins = store.bins_of(WindowIntegrals.of(windows[order]))
-        assert len(np.unique(bins.columns)) == len(order)
+    last = windows[:0]
+    for stayed, new in (([], [0, 1, 2, 3, 4]), ([1, 2, 4], [0]), ([0, 2], [2, 1, 3])):
+        chosen = np.concatenate([last[np.array(stayed, int)], windows[new]])
+        bins = store.bins_of(WindowIntegrals.of(chosen), np.array(stayed, int))
+        assert len(np.unique(bins.columns)) == len(chosen)
         alone = a_store("haar", WINDOW, WindowIntegrals.of(windows))
-        assert np.array_equal(all_rows(bins), all_rows(alone.bins_of(WindowIntegrals.of(windows[order]))))
+        assert np.array_equal(all_rows(bins), all_rows(alone.bins_of(WindowIntegrals.of(chosen))))
+        last = chosen
 
 
 def test_bins_take_the_place_of_the_last_ones(rng):

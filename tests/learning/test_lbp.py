@@ -20,8 +20,7 @@ from vjcascade.learning.boosting import boost
 from vjcascade.learning.samples import samples_of
 from vjcascade.learning.search import N_EXACT, StumpSearch
 from vjcascade.learning.trees import grow_tree
-from vjcascade.training.events import Work
-from vjcascade.training.stage import StageWindows, train_stage
+from vjcascade.training.stage import StageTrainer, StageWindows
 from vjcascade.types import FeatureType, Size
 
 WINDOW = doubles.WINDOW
@@ -99,7 +98,7 @@ def stage_windows():
 def one_stage(windows, depth):
     """Return the result of a stage of trees, and a cascade of it."""
     settings = replace(SETTINGS, max_weak=6, false_alarm_rate=0.05, max_depth=depth)
-    result = train_stage(windows, enumerate_lbp(WINDOW), settings, Work("stage", 1))
+    result = StageTrainer(enumerate_lbp(WINDOW), windows.positives, settings).train(windows)
     return result, Cascade.empty(WINDOW, FeatureType.LBP).with_stage(result.stage)
 
 

@@ -11,34 +11,34 @@ from vjcascade.training.memory_plan import MemoryEstimate
 from vjcascade.types import Size
 
 GIB = 2**30
-NEEDS = MemoryEstimate(bins=5 * GIB, histograms=GIB // 2, rest=GIB // 4)
+ESTIMATE = MemoryEstimate(bins=5 * GIB, histograms=GIB // 2, rest=GIB // 4)
 
 
-def folders(room):
-    return room.bins.folder, room.histograms.folder
+def folders(plan):
+    return plan.bins.folder, plan.histograms.folder
 
 
 def test_what_fits_stays_in_memory(tmp_path):
-    assert folders(NEEDS.room(6 * GIB, tmp_path)) == (None, None)
+    assert folders(ESTIMATE.plan(6 * GIB, tmp_path)) == (None, None)
 
 
 def test_bins_go_to_disk_first_then_histograms(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: namedtuple("Usage", "free")(100 * GIB))  # noqa: PYI024
-    assert folders(NEEDS.room(GIB, tmp_path / "not" / "made")) == (tmp_path, None)
-    assert folders(NEEDS.room(GIB // 2, tmp_path)) == (tmp_path, tmp_path)
+    assert folders(ESTIMATE.plan(GIB, tmp_path / "not" / "made")) == (tmp_path, None)
+    assert folders(ESTIMATE.plan(GIB // 2, tmp_path)) == (tmp_path, tmp_path)
 
 
 def test_a_full_disk_is_named_with_both_sizes(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: namedtuple("Usage", "free")(GIB))  # noqa: PYI024
     with pytest.raises(SettingsError, match=r"they need 5\.0 ?GiB, but .* has 1\.0 ?GiB left"):
-        NEEDS.room(GIB, tmp_path)
+        ESTIMATE.plan(GIB, tmp_path)
 
 
 def test_too_little_memory_is_refused(tmp_path):
     with pytest.raises(SettingsError, match="even with all features on disk"):
-        NEEDS.room(GIB // 8, tmp_path)
+        ESTIMATE.plan(GIB // 8, tmp_path)
     with pytest.raises(SettingsError, match="there are 0"):
-        NEEDS.room(-GIB, tmp_path)
+        ESTIMATE.plan(-GIB, tmp_path)
 
 
 def test_tilted_integral_images_count_twice():

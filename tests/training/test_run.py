@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from pathlib import Path
 
 import builders
 import numpy as np
 import pytest
-from easy_pictures import easy_positive, save, soft_noise
+from easy_pictures import contents, easy_positive, save, soft_noise
 
 from vjcascade import TrainingSettings, train
 from vjcascade.errors import ModelError, SettingsError, SourceError
+from vjcascade.imaging import read_gray
 from vjcascade.learning import histograms
-from vjcascade.training import memory_plan as room, run, trainer
-from vjcascade.training.events import Note, StageDone
+from vjcascade.training import memory_plan, run, trainer
+from vjcascade.training.events import Note, RunBegun, StageDone
 from vjcascade.types import Size
 
 
@@ -96,7 +98,7 @@ def test_memory_does_not_matter(pictures, monkeypatch):
     notes = []
     expected = brief(pictures, "one")
     monkeypatch.setattr(trainer, "resident_memory", lambda: 0)
-    monkeypatch.setattr(room, "WORKING_MEMORY", 64 * 2**20 - 3_000_000)  # leaves 3 MB of the 64 MiB
+    monkeypatch.setattr(memory_plan, "WORKING_MEMORY", 64 * 2**20 - 3_000_000)  # leaves 3 MB of the 64 MiB
     monkeypatch.setattr(run, "PHOTOS_SHARE", 0.0)
     assert brief(pictures, "other", memory="64MiB", listener=notes.append) == expected
     assert any("features do not fit into memory" in getattr(note, "text", "") for note in notes)
@@ -141,3 +143,123 @@ def test_what_killed_runs_left_is_removed(pictures):
     (pictures / "out" / ".vjcascade-0123456789abcdef.tmp").write_bytes(b"half a mod")
     brief(pictures, "out")
     assert not list((pictures / "out").glob(".*"))
+
+
+def in_memory(pictures):
+    """Return the pictures of a folder, sorted by name, as training from the folder sees them."""
+    return [read_gray(path) for path in sorted(pictures.iterdir())]
+
+
+def stages_of(cascade):
+    parts = (getattr(cascade, field.name) for field in fields(cascade) if field.name != "metadata")
+    return [part.tobytes() if isinstance(part, np.ndarray) else part for part in parts]
+
+
+@pytest.mark.parametrize("window", [(8, 8), None])
+def test_arrays_give_the_model_of_the_folder(pictures, window, monkeypatch):
+    """Byte by byte, what the model says of its training included; and nothing is written."""
+    sources = pictures / "pos", pictures / "neg"
+    train(*sources, pictures / "out", BRIEF, window=window, n_threads=1)
+    crops, photos = np.stack(in_memory(sources[0])), in_memory(sources[1])
+    monkeypatch.chdir(pictures)
+    before = contents(pictures)
+    cascade = train(crops, photos, settings=BRIEF, window=window, n_threads=1)
+    assert contents(pictures) == before
+    cascade.save(pictures / "again.xml")
+    assert (pictures / "again.xml").read_bytes() == (pictures / "out" / "cascade.xml").read_bytes()
+    assert cascade.n_stages == 2  # there are no more false alarms
+
+    kept = train(crops, photos, pictures / "kept", BRIEF, window=window, n_threads=1)
+    assert (pictures / "kept" / "cascade.xml").read_bytes() == (pictures / "again.xml").read_bytes()
+    assert stages_of(kept) == stages_of(cascade)
+    assert stages_of(train(sources[0], photos, settings=BRIEF, window=window)) == stages_of(cascade)
+
+
+def test_a_folder_without_output_writes_nothing(pictures):
+    before = contents(pictures)
+    notes = []
+    cascade = train(pictures / "pos", pictures / "neg", settings=BRIEF, window=(8, 8), listener=notes.append)
+    assert contents(pictures) == before
+    stages = [event.record.stage for event in notes if isinstance(event, StageDone)]
+    assert stages == [1, 2] == list(range(1, cascade.n_stages + 1))
+
+
+def test_arrays_of_any_kind_are_pictures(pictures):
+    """Colour, floats, several sizes, arrays that are not contiguous or must not be written to."""
+    crops, photos = in_memory(pictures / "pos"), in_memory(pictures / "neg")
+    expected = stages_of(train(crops, photos, settings=BRIEF, window=(8, 8)))
+    colour = [np.dstack([photo] * 3) for photo in photos]
+    stridden = [np.repeat(photo, 2, axis=1)[:, ::2] for photo in photos]
+    for photo in photos:
+        photo.flags.writeable = False
+    floats = np.stack(crops) / 255
+    for one, other in ((crops, colour), (floats, stridden), (tuple(crops), photos)):
+        assert stages_of(train(one, other, settings=BRIEF, window=(8, 8))) == expected
+    larger = [crops[0].repeat(2, axis=0).repeat(2, axis=1), *crops[1:]]
+    assert train(larger, photos, settings=BRIEF, window=(8, 8)).n_stages > 0
+
+
+def test_arrays_continue_a_model(pictures, tmp_path):
+    crops, photos = in_memory(pictures / "pos"), in_memory(pictures / "neg")
+    first = train(crops, photos, settings=replace(BRIEF, max_stages=1), window=(8, 8))
+    first.save(tmp_path / "first.xml")
+    notes = []
+    options = {
+        "continue_from": tmp_path / "first.xml",
+        "more_negatives": [photos[:1], [photos[0][:30].copy()]],
+    }
+    longer = train(crops, photos, settings=BRIEF, listener=notes.append, **options)
+    assert longer.n_stages == 3
+    assert longer.stage_thresholds[0] == first.stage_thresholds[0]
+    texts = [getattr(note, "text", "") for note in notes]
+    assert f"going on with {tmp_path / 'first.xml'}, 1 stage so far" in texts
+    assert "  note: 1 photo of memory are in the folders before it, too, and count once" in texts
+    begun = next(note for note in notes if isinstance(note, RunBegun))
+    assert begun.sources["positives"] == "memory"
+    assert begun.sources["more_negatives"] == ["memory", "memory"]
+
+
+CROPS = np.random.default_rng(0).integers(0, 256, (12, 8, 8), np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("crops", "photos", "sentence"),
+    [
+        (CROPS[0], [CROPS[1]], r"positives: an array of shape \(8, 8\) is neither a path nor a sequence"),
+        (
+            CROPS,
+            np.zeros((40, 50, 3), np.uint8),
+            r"negatives: an array of shape \(40, 50, 3\) is .* into a list",
+        ),
+        (
+            CROPS.astype(np.int64),
+            [CROPS[0]],
+            "positives: array 0: a picture of dtype int64 has no fixed white",
+        ),
+        (CROPS, [CROPS[0], CROPS.ravel()], r"negatives: array 1: an array of shape \(768,\) is no picture"),
+        (CROPS, [CROPS[0], np.zeros((0, 9), np.uint8)], r"negatives: array 1: an array of shape \(0, 9\)"),
+        (CROPS, [-1.0 * CROPS[0]], "negatives: array 0: a float picture must lie in 0 to 1"),
+        (CROPS, ["photo.png"], "negatives: array 0: a picture must be a numpy array, not str"),
+        (CROPS, [], "negatives: there is no picture in the sequence given"),
+        (CROPS, 7, "negatives: 7 is neither a path nor a sequence of pictures"),
+        (CROPS[:9], [CROPS[0]], "9 of 9 arrays in memory can be used as positives, at least 10 are needed"),
+        (CROPS, [CROPS[0, :7]], "1 of 1 negatives are smaller than the 8x8 window, for example array 0"),
+        (CROPS, CROPS, "memory is given for positives and negatives"),
+    ],
+)
+def test_arrays_that_are_no_pictures_are_met_with_a_sentence(crops, photos, sentence):
+    with pytest.raises(SourceError, match=sentence):
+        train(crops, photos, settings=BRIEF, window=(8, 8))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "sentence"),
+    [
+        ((), {"resume": True}, "about the model in an output folder: give one"),
+        ((), {"overwrite": True}, "about the model in an output folder: give one"),
+        ((BRIEF,), {}, "settings stand in the place of the output folder"),
+    ],
+)
+def test_without_a_folder_there_is_nothing_to_go_on_with(arguments, options, sentence):
+    with pytest.raises(SettingsError, match=sentence):
+        train(CROPS, [CROPS[0]], *arguments, **options)

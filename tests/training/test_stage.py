@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import builders
 import doubles
@@ -14,9 +14,10 @@ from vjcascade.detection import evaluate_windows
 from vjcascade.features import HaarMode, enumerate_haar
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.learning.samples import samples_of
-from vjcascade.training.events import Progress, RoundDone, Work
+from vjcascade.training.events import Progress, RoundDone, null_listener
 from vjcascade.training.settings import TrainingSettings
-from vjcascade.training.stage import NATURAL_THRESHOLD, StageWindows, _file_threshold, _Panel, train_stage
+from vjcascade.training.stage import NATURAL_THRESHOLD, StageTrainer, StageWindows, _file_threshold, _Panel
+from vjcascade.training.usage import Stopwatch
 from vjcascade.types import Size
 
 WINDOW = doubles.WINDOW
@@ -37,9 +38,8 @@ def windows(rng):
     return StageWindows(positives[:70], negatives[:140], positives[70:], negatives[140:])
 
 
-def train(windows, settings=SETTINGS, pool=POOL, listener=None):
-    work = Work("stage", 1, listener) if listener else Work("stage", 1)
-    return train_stage(windows, pool, settings, work)
+def train(windows, settings=SETTINGS, pool=POOL, listener=null_listener):
+    return StageTrainer(pool, windows.positives, settings, listener=listener).train(windows)
 
 
 def pass_rate(stage, windows, threshold=None):
@@ -96,6 +96,10 @@ def test_every_booster_trains_a_stage_that_the_detector_runs(windows, tmp_path, 
         (windows.held_out_negatives, result.tuned.false_alarm_rate),
     ):
         assert np.mean(evaluate_windows(cascade, kind)[0] == 1) == rate
+    for field in fields(result.passed):
+        passed, _ = evaluate_windows(cascade, getattr(windows, field.name))
+        assert getattr(result.passed, field.name).tolist() == np.flatnonzero(passed == 1).tolist()
+        assert 0 < np.count_nonzero(passed == 1) < len(passed) or field.name.endswith("positives")
 
 
 @pytest.mark.oracle
@@ -208,7 +212,7 @@ def test_progress_goes_forward(windows):
     events = []
     result = train(windows, listener=events.append)
     told = [event for event in events if isinstance(event, Progress)]
-    assert {event.part for event in told} == {"stage"}
+    assert {event.part for event in told} == {"stage 1: boosting"}
     done = [event.done for event in told]
     assert done == sorted(done)
     assert done[-1] == len(result.stage.thresholds)
@@ -217,13 +221,13 @@ def test_progress_goes_forward(windows):
 
 def test_every_round_is_told(windows):
     events = []
-    work = Work("stage", 1, events.append, stage=7)
-    result = train_stage(windows, POOL, SETTINGS, work)
+    clock = Stopwatch()
+    result = StageTrainer(POOL, windows.positives, SETTINGS, listener=events.append).train(windows, 7, clock)
     rounds = [event for event in events if isinstance(event, RoundDone)]
     assert [event.n_weak for event in rounds] == list(range(1, result.stage.n_trees + 1))
     assert {event.stage for event in rounds} == {7}
     assert (rounds[-1].tuned, rounds[-1].natural) == (result.tuned, result.natural)
-    assert list(work.clock.seconds) == ["features", "boosting", "baseline"]
+    assert list(clock.seconds) == ["features", "boosting", "baseline"]
 
 
 def test_the_worst_false_alarms_are_kept(windows):

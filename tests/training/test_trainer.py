@@ -20,12 +20,13 @@ from vjcascade.detection import evaluate_windows
 from vjcascade.errors import TrainingError
 from vjcascade.files import MODEL_NAME
 from vjcascade.messages import pluralize
-from vjcascade.training import trainer
 from vjcascade.training.checkpoint import Checkpoint
 from vjcascade.training.data.training_data import TrainingData
-from vjcascade.training.events import Ended, Note, Progress, RunBegun, StageDone, Work
+from vjcascade.training.events import Ended, Note, Progress, ProgressReporter, RunBegun, StageDone
 from vjcascade.training.mining import negatives
+from vjcascade.training.mining.mining import MiningPlan
 from vjcascade.training.settings import TrainingSettings
+from vjcascade.training.stage import StageTrainer
 from vjcascade.training.trainer import train_stages
 
 TESTS = Path(__file__).parents[1]
@@ -49,8 +50,7 @@ def run(tmp_path, positives, photos, settings, **options):
     notes = []
     checkpoint = Checkpoint.open(tmp_path, positives.window, settings, {})
     cascade = train_stages(
-        positives,
-        photos,
+        TrainingData.split(positives, photos, settings),
         settings,
         checkpoint,
         n_threads=1,
@@ -281,9 +281,9 @@ def test_every_mining_has_a_seed_of_its_own(tmp_path, monkeypatch):
     """Or every stage would look at the same places of the same photos first."""
     seeds, mine = [], negatives.mine_negatives
 
-    def spy(*arguments, seed, **options):
-        seeds.append(tuple(seed))
-        return mine(*arguments, seed=seed, **options)
+    def spy(photos, cascade, n_wanted, plan, **options):
+        seeds.append(tuple(plan.seed))
+        return mine(photos, cascade, n_wanted, plan, **options)
 
     monkeypatch.setattr(negatives, "mine_negatives", spy)
     doubles.small_run(tmp_path)
@@ -293,13 +293,13 @@ def test_every_mining_has_a_seed_of_its_own(tmp_path, monkeypatch):
 @pytest.fixture
 def stage_windows(monkeypatch):
     """Return a list that gets the windows of every stage."""
-    seen, train_stage = [], trainer.train_stage
+    seen, train = [], StageTrainer.train
 
-    def spy(windows, *arguments, **options):
+    def spy(self, windows, *arguments):
         seen.append(windows)
-        return train_stage(windows, *arguments, **options)
+        return train(self, windows, *arguments)
 
-    monkeypatch.setattr(trainer, "train_stage", spy)
+    monkeypatch.setattr(StageTrainer, "train", spy)
     return seen
 
 
@@ -355,10 +355,9 @@ def test_the_false_alarm_rate_is_that_of_the_photos(tmp_path):
             data.photos,
             before,
             10**6,
-            expected_pass_rate=1.0,
-            max_windows=10**9,
-            seed=[0],
-            work=Work("all", 1),
+            MiningPlan(expected_pass_rate=1.0, max_windows=10**9, seed=[0]),
+            n_threads=1,
+            progress=ProgressReporter("all"),
         )
         assert every.n_searched == n_windows
         measured = record.overall_false_alarm_rate / record.tuned.false_alarm_rate

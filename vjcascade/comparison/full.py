@@ -30,8 +30,8 @@ from vjcascade.training.events import (
     Progress,
     StageBegun,
     StageDone,
-    both,
-    ignore,
+    null_listener,
+    tee,
 )
 from vjcascade.training.history import HistoryWriter
 from vjcascade.training.records import read_records
@@ -60,7 +60,7 @@ def compare_full(  # noqa: PLR0913  what, how, where, and who hears of it
     overwrite: bool = False,
     memory: int | str | None = None,
     n_threads: int | None = None,
-    listener: Listener = ignore,
+    listener: Listener = null_listener,
 ) -> FullComparison:
     """Train a cascade with every booster, and compare them on full scenes.
 
@@ -185,15 +185,13 @@ class _Trial:
             with HistoryWriter(checkpoint.path, lambda text: listener(Note(text))) as history:
                 try:
                     train_stages(
-                        sources.positives,
-                        sources.photos,
+                        sources.split(self.settings),
                         self.settings,
                         checkpoint,
-                        more_photos=sources.more_photos,
                         sources=_named(sources),
                         memory_limit=memory_limit,
                         n_threads=n_threads,
-                        listener=both(state, both(history, listener)),
+                        listener=tee(state, history, listener),
                     )
                 except TrainingError as error:
                     if not state.has_begun or checkpoint.cascade.n_stages:

@@ -14,7 +14,7 @@ from vjcascade.comparison.problems import Problem, Split, TableProblem, Trial
 from vjcascade.comparison.processes import processes
 from vjcascade.comparison.results import Comparison, Dataset
 from vjcascade.comparison.run_cache import Results, RunCache
-from vjcascade.training.events import Listener, Progress, ignore
+from vjcascade.training.events import Listener, Progress, null_listener
 
 ORIGIN = ("n_rounds", "hit_rate", "false_alarm_rate", "seed")
 """What the results of a run depend on, of the design; the others only say which runs there are."""
@@ -29,7 +29,7 @@ def compare(  # noqa: PLR0913  what, how, where, and who hears of it
     *,
     metadata: Mapping[str, Mapping[str, Any]],
     n_threads: int = 1,
-    listener: Listener = ignore,
+    listener: Listener = null_listener,
 ) -> Comparison:
     """Compare boosters.
 

@@ -29,8 +29,9 @@ from vjcascade.messages import pluralize
 from vjcascade.training.checkpoint import Checkpoint
 from vjcascade.training.data.backgrounds import BackgroundImages
 from vjcascade.training.data.positives import Positives
-from vjcascade.training.events import Listener, Note, Work
-from vjcascade.training.mining.mining import Mined, mine_negatives
+from vjcascade.training.data.training_data import TrainingData
+from vjcascade.training.events import Listener, Note, ProgressReporter
+from vjcascade.training.mining.mining import Mined, MiningPlan, mine_negatives
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.trainer import train_stages
 from vjcascade.training.warm_start import first_stages
@@ -144,11 +145,12 @@ def reference_cascade(
     if plan.n_stages == 1:
         return Cascade.empty(window, plan.features)
     settings = plan.reference_settings()
-    data = {"positives_sha256": positives.fingerprint, "photos_sha256": photos.fingerprint}
-    checkpoint = Checkpoint.open(folder, window, settings, data, resume=not overwrite, overwrite=overwrite)
+    prints = {"positives_sha256": positives.fingerprint, "photos_sha256": photos.fingerprint}
+    checkpoint = Checkpoint.open(folder, window, settings, prints, resume=not overwrite, overwrite=overwrite)
     if checkpoint.cascade.n_stages >= settings.max_stages:
         return checkpoint.cascade
-    return train_stages(positives, photos, settings, checkpoint, n_threads=n_threads, listener=listener)
+    data = TrainingData.split(positives, photos, settings)
+    return train_stages(data, settings, checkpoint, n_threads=n_threads, listener=listener)
 
 
 def make_stage_datasets(
@@ -192,13 +194,12 @@ def make_stage_datasets(
     chosen = _some_positives(positives, plan)
     groups = _image_groups(len(photos), plan.seed)
     pass_rate = 1.0
-    work = Work("making stage datasets", n_threads, listener)
     for n_before in range(min(plan.n_stages, reference.n_stages + 1)):
         before = first_stages(reference, n_before)
-        passed, _ = evaluate_windows(before, positives.windows[chosen], work.n_threads)
+        passed, _ = evaluate_windows(before, positives.windows[chosen], n_threads)
         kept = chosen[passed == n_before]
         mined = [
-            _mine(photos.subset(group), before, plan, number, len(groups), pass_rate, work)
+            _mine(photos.subset(group), before, plan, (number, len(groups)), pass_rate, n_threads, listener)
             for number, group in enumerate(groups)
         ]
         n_negatives, n_seen = sum(len(one.windows) for one in mined), sum(one.n_searched for one in mined)
@@ -212,9 +213,9 @@ def make_stage_datasets(
                 raise SettingsError(
                     f"{problem}: at least {2 * MIN_OF_CLASS} of each are needed; give more pictures"
                 )
-            work.listener(Note(f"{problem}: too few; the comparison ends with stage {n_before}"))
+            listener(Note(f"{problem}: too few; the comparison ends with stage {n_before}"))
             return
-        work.listener(Note(problem))
+        listener(Note(problem))
         yield _problem(n_before + 1, positives, kept, mined, pool), pass_rate
 
 
@@ -237,21 +238,25 @@ def _mine(
     photos: BackgroundImages,
     before: Cascade,
     plan: StagePlan,
-    group: int,
-    n_groups: int,
+    part: tuple[int, int],
     pass_rate: float,
-    work: Work,
+    n_threads: int,
+    listener: Listener,
 ) -> Mined:
-    number = before.n_stages + 1
+    """Mine one part of the photos, given by its number and how many there are."""
+    number, (index, n_parts) = before.n_stages + 1, part
     return mine_negatives(
         photos,
         before,
-        -(-plan.n_of_class // n_groups),
-        expected_pass_rate=pass_rate * (0.5 if before.n_stages else 1),
-        max_windows=max(plan.max_windows // n_groups, 1),
-        seed=[plan.seed, number, group],
-        work=Work(
-            f"stage {number}: mining negatives, part {group + 1} of {n_groups}", work.n_threads, work.listener
+        -(-plan.n_of_class // n_parts),
+        MiningPlan(
+            expected_pass_rate=pass_rate * (0.5 if before.n_stages else 1),
+            max_windows=max(plan.max_windows // n_parts, 1),
+            seed=[plan.seed, number, index],
+        ),
+        n_threads=n_threads,
+        progress=ProgressReporter(
+            f"stage {number}: mining negatives, part {index + 1} of {n_parts}", listener
         ),
     )
 

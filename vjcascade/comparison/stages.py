@@ -20,7 +20,7 @@ from vjcascade.files import remove_leftovers
 from vjcascade.messages import pluralize
 from vjcascade.parallel import checked_threads
 from vjcascade.training.data.reading import Reader, Sources
-from vjcascade.training.events import Event, Listener, Note, Progress, ignore, versions
+from vjcascade.training.events import Event, Listener, Note, Progress, null_listener, versions
 from vjcascade.training.run import refuse_one_for_both
 from vjcascade.training.run_lock import only_run_in
 from vjcascade.types import Size
@@ -44,7 +44,7 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
     resume: bool = False,
     overwrite: bool = False,
     n_threads: int | None = None,
-    listener: Listener = ignore,
+    listener: Listener = null_listener,
 ) -> Comparison:
     """Compare boosters stage by stage, on windows of a user's pictures.
 

@@ -16,7 +16,7 @@ from vjcascade.comparison.table_files import read_table
 from vjcascade.errors import SettingsError
 from vjcascade.files import remove_leftovers
 from vjcascade.parallel import checked_threads
-from vjcascade.training.events import Listener, Note, ignore, versions
+from vjcascade.training.events import Listener, Note, null_listener, versions
 from vjcascade.training.run_lock import only_run_in
 
 
@@ -31,7 +31,7 @@ def compare_tables(  # noqa: PLR0913  the door to all of it: each is a user's ch
     resume: bool = False,
     overwrite: bool = False,
     n_threads: int | None = None,
-    listener: Listener = ignore,
+    listener: Listener = null_listener,
 ) -> Comparison:
     """Compare boosters on the rows of tables.
 

@@ -49,14 +49,22 @@ class WindowSamples:
         Of the training windows, the positives first.
     n_positives : int
         How many of them are positives.
+    stayed : ndarray of shape (n_stayed,), dtype intp, optional
+        What the first windows were in the set before; see `BinStore.bins_of`.
     """
 
-    def __init__(self, store: BinStore, integrals: WindowIntegrals, n_positives: int) -> None:
+    def __init__(
+        self,
+        store: BinStore,
+        integrals: WindowIntegrals,
+        n_positives: int,
+        stayed: NDArray[np.intp] | None = None,
+    ) -> None:
         self.pool = store.pool
         self.integrals = integrals
         self.n_positives = n_positives
         self.labels = labels_of(n_positives, len(integrals))
-        self.bins = store.bins_of(integrals)
+        self.bins = store.bins_of(integrals, stayed)
         self._family = family_of(self.pool)
         self.splits: Splits = SUBSETS if self._family.is_categorical else THRESHOLDS
 

@@ -10,6 +10,7 @@ before it are removed after it: at every moment there is a model with what belon
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,17 +26,15 @@ from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.warm_start import BaseModel
 from vjcascade.types import Size
 
-CARRIED_NAME = "negatives-{}.npz"
+RETAINED_NAME = "negatives-{}.npz"
 """File of the false alarms that belong to a model of so many stages."""
 
 
-class Checkpoint:
-    """The state of a run on disk.
+class RunState:
+    """How far a run is: what the next stage follows from, in memory.
 
     Parameters
     ----------
-    path : Path
-        The model file, or where it will be.
     cascade : Cascade
         Stages so far.
     records : list of StageRecord
@@ -44,25 +43,124 @@ class Checkpoint:
         Settings and data of the run, and the model that it continues, as plain JSON values.
     retained : RetainedNegatives, optional
         False alarms of the last stage; none if not given.
-    is_saved : bool
-        Whether all this is in the folder already.
     """
 
     def __init__(
         self,
-        path: Path,
         cascade: Cascade,
         records: list[StageRecord],
         origin: Mapping[str, Any],
         retained: RetainedNegatives | None = None,
-        *,
-        is_saved: bool = False,
     ) -> None:
-        self.path = path
         self.cascade = cascade
         self.records = records
         self.retained = retained or RetainedNegatives.none(cascade.window)
         self._origin = dict(origin)
+        self._is_saved = False
+
+    @property
+    def scratch_folder(self) -> Path:
+        """Where features may lie that do not fit into memory, in files without a name."""
+        return Path(tempfile.gettempdir())
+
+    @property
+    def n_continued(self) -> int:
+        """Stages that were there before this run: those of the model that it continues."""
+        return int(self._origin.get("continued", {}).get("stages", 0))
+
+    def begin(self) -> None:
+        """Save the model that a new run continues, so that it can be resumed before its first stage is done.
+
+        Raises
+        ------
+        OSError
+            If it cannot be saved.
+        """
+        if self.n_continued and not self._is_saved:
+            self._update(self.cascade, self.records, self.retained)
+
+    def save(
+        self, cascade: Cascade, record: StageRecord, retained: RetainedNegatives | None = None
+    ) -> Cascade:
+        """Save the cascade with its newest stage; return it with its metadata.
+
+        Parameters
+        ----------
+        cascade : Cascade
+            One stage longer than before.
+        record : StageRecord
+            Of this stage.
+        retained : RetainedNegatives, optional
+            False alarms of this stage; none if not given.
+
+        Returns
+        -------
+        Cascade
+            As saved.
+
+        Raises
+        ------
+        OSError
+            If a file cannot be written, as on a full disk. What was saved before is untouched.
+        """
+        return self._update(
+            cascade, [*self.records, record], retained or RetainedNegatives.none(cascade.window)
+        )
+
+    def _update(self, cascade: Cascade, records: list[StageRecord], retained: RetainedNegatives) -> Cascade:
+        stages = [one.as_dict() for one in records]
+        cascade = cascade.with_metadata({**self._origin, "stages": stages, "carried_sha256": retained.digest})
+        self._write(cascade, retained)
+        self.cascade, self.records, self.retained, self._is_saved = cascade, records, retained, True
+        return cascade
+
+    def _write(self, cascade: Cascade, retained: RetainedNegatives) -> None:
+        """Write files where the state is kept in some."""
+
+
+def begin_run(
+    window: Size, settings: TrainingSettings, data: Mapping[str, Any], base: BaseModel | None = None
+) -> RunState:
+    """Return the state of a run without stages of its own, in memory.
+
+    Parameters
+    ----------
+    window : Size
+        Training window.
+    settings : TrainingSettings
+        Of the run.
+    data : mapping
+        What tells one set of training data from another; plain JSON values.
+    base : BaseModel, optional
+        The model to add stages to.
+
+    Returns
+    -------
+    RunState
+        Without stages, or with those of `base`.
+    """
+    origin = _origin(window, settings, data, base)
+    if base is None:
+        return RunState(Cascade.empty(window, settings.features), [], origin)
+    return RunState(base.cascade, base.records, origin)
+
+
+class Checkpoint(RunState):
+    """The state of a run, kept in a folder.
+
+    Parameters
+    ----------
+    path : Path
+        The model file, or where it will be.
+    state : RunState
+        What is in it, or will be.
+    is_saved : bool
+        Whether all this is in the folder already.
+    """
+
+    def __init__(self, path: Path, state: RunState, *, is_saved: bool = False) -> None:
+        super().__init__(state.cascade, state.records, state._origin, state.retained)
+        self.path = path
         self._is_saved = is_saved
 
     @classmethod
@@ -90,7 +188,7 @@ class Checkpoint:
         data : mapping
             What tells one set of training data from another; plain JSON values.
         base : BaseModel, optional
-            The model to add stages to. A run that is resumed knows it and need not be told again.
+            The model to add stages to. A run that is resumed knows it, and it need not be given again.
         resume : bool
             Go on with the model in the folder, if there is one.
         overwrite : bool
@@ -111,23 +209,16 @@ class Checkpoint:
         """
         cls.check_folder(folder, resume=resume, overwrite=overwrite)
         path = folder / MODEL_NAME
-        origin = {"window": str(window), "settings": settings.as_dict(), "data": dict(data)}
-        if base is not None:
-            origin["continued"] = dict(base.origin)
         if not path.exists() or overwrite:
-            started, records = (
-                (Cascade.empty(window, settings.features), [])
-                if base is None
-                else (base.cascade, base.records)
-            )
-            return cls(path, started, records, origin)
+            return cls(path, begin_run(window, settings, data, base))
         cascade = Cascade.load(path)
+        origin = _origin(window, settings, data, base)
         known = cascade.metadata.get("continued")
         if base is None and known is not None:
             origin["continued"] = known
         _refuse_differences(path, cascade.metadata, origin)
-        records = _records(path, cascade)
-        return cls(path, cascade, records, origin, _carried(path, cascade), is_saved=True)
+        state = RunState(cascade, _records(path, cascade), origin, _retained(path, cascade))
+        return cls(path, state, is_saved=True)
 
     @staticmethod
     def check_folder(folder: Path, *, resume: bool, overwrite: bool) -> None:
@@ -160,54 +251,13 @@ class Checkpoint:
             )
 
     @property
-    def n_continued(self) -> int:
-        """Stages that were there before this run: those of the model that it continues."""
-        return int(self._origin.get("continued", {}).get("stages", 0))
+    def scratch_folder(self) -> Path:
+        """The model's."""
+        return self.path.parent
 
-    def begin(self) -> None:
-        """Save the model that a new run continues, so that it can be resumed before its first stage is done.
-
-        Raises
-        ------
-        OSError
-            If it cannot be saved.
-        """
-        if self.n_continued and not self._is_saved:
-            self._write(self.cascade, self.records, self.retained)
-
-    def save(
-        self, cascade: Cascade, record: StageRecord, retained: RetainedNegatives | None = None
-    ) -> Cascade:
-        """Save the cascade with its newest stage, atomically; return it with its metadata.
-
-        Parameters
-        ----------
-        cascade : Cascade
-            One stage longer than before.
-        record : StageRecord
-            Of this stage.
-        retained : RetainedNegatives, optional
-            False alarms of this stage; none if not given.
-
-        Returns
-        -------
-        Cascade
-            As saved.
-
-        Raises
-        ------
-        OSError
-            If a file cannot be written, as on a full disk. What was saved before is untouched.
-        """
-        return self._write(
-            cascade, [*self.records, record], retained or RetainedNegatives.none(cascade.window)
-        )
-
-    def _write(self, cascade: Cascade, records: list[StageRecord], retained: RetainedNegatives) -> Cascade:
-        told = {"stages": [one.as_dict() for one in records], "carried_sha256": retained.digest}
-        cascade = cascade.with_metadata({**self._origin, **told})
+    def _write(self, cascade: Cascade, retained: RetainedNegatives) -> None:
         folder = self.path.parent
-        kept = None if retained.is_empty else folder / CARRIED_NAME.format(cascade.n_stages)
+        kept = None if retained.is_empty else folder / RETAINED_NAME.format(cascade.n_stages)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             if kept is not None:
@@ -215,11 +265,9 @@ class Checkpoint:
             cascade.save(self.path)
         except OSError as error:
             raise OSError(error.errno, self._what_is_lost(error, cascade), error.filename) from error
-        for path in folder.glob(CARRIED_NAME.format("*")):
+        for path in folder.glob(RETAINED_NAME.format("*")):
             if path != kept:
                 path.unlink(missing_ok=True)
-        self.cascade, self.records, self.retained, self._is_saved = cascade, records, retained, True
-        return cascade
 
     def _what_is_lost(self, error: OSError, cascade: Cascade) -> str:
         n_saved = self.cascade.n_stages if self._is_saved else 0
@@ -229,6 +277,14 @@ class Checkpoint:
             else "make room and begin again"
         )
         return f"{error.strerror}; the model of {pluralize(cascade.n_stages, 'stage')} is not saved, {kept}"
+
+
+def _origin(
+    window: Size, settings: TrainingSettings, data: Mapping[str, Any], base: BaseModel | None
+) -> dict[str, Any]:
+    """Return what a run is made of, for the model's metadata."""
+    origin = {"window": str(window), "settings": settings.as_dict(), "data": dict(data)}
+    return origin if base is None else {**origin, "continued": dict(base.origin)}
 
 
 MAY_CHANGE = ("settings.max_stages", "settings.target_false_alarm_rate", "settings.max_windows")
@@ -243,23 +299,25 @@ def _refuse_differences(path: Path, old: Mapping[str, Any], new: Mapping[str, An
             f"{path} cannot be resumed: it does not say how it was trained. Overwrite it, or continue it in another "
             "output folder"
         )
-    before, now = _flat(old), _flat(new)
-    if before.get("continued.model_sha256") != now.get("continued.model_sha256"):
+    before, wanted = _flat(old), _flat(new)
+    if before.get("continued.model_sha256") != wanted.get("continued.model_sha256"):
         raise SettingsError(
-            f"{path} cannot be resumed: it does not continue the model {now['continued.model']} but "
+            f"{path} cannot be resumed: it does not continue the model {wanted['continued.model']} but "
             f"{before.get('continued.model', 'none')}"
         )
-    names = [*now, *(name for name in before if name.startswith("data.") and name not in now)]
+    names = [*wanted, *(name for name in before if name.startswith("data.") and name not in wanted)]
     changed = [
         name
         for name in names
-        if name not in MAY_CHANGE and not name.startswith("continued.") and before.get(name) != now.get(name)
+        if name not in MAY_CHANGE
+        and not name.startswith("continued.")
+        and before.get(name) != wanted.get(name)
     ]
     # Fingerprints follow from the window and the pictures: they say something only where nothing else does.
     telling = [name for name in changed if not name.endswith("_sha256")]
     if telling:
         differences = "; ".join(
-            f"{name}: {before.get(name)} in the model, {now.get(name)} now" for name in telling
+            f"{name}: {before.get(name)} in the model, {wanted.get(name)} now" for name in telling
         )
         raise SettingsError(f"{path} was trained otherwise and cannot be resumed; {differences}. {_ADVICE}")
     if changed:
@@ -297,10 +355,10 @@ def _records(path: Path, cascade: Cascade) -> list[StageRecord]:
     return records
 
 
-def _carried(path: Path, cascade: Cascade) -> RetainedNegatives:
+def _retained(path: Path, cascade: Cascade) -> RetainedNegatives:
     """Return the false alarms that belong to the model; none with models that were saved without."""
     nothing = RetainedNegatives.none(cascade.window)
     digest = cascade.metadata.get("carried_sha256", nothing.digest)
     if digest == nothing.digest:
         return nothing
-    return RetainedNegatives.load(path.with_name(CARRIED_NAME.format(cascade.n_stages)), str(digest))
+    return RetainedNegatives.load(path.with_name(RETAINED_NAME.format(cascade.n_stages)), str(digest))

@@ -48,7 +48,7 @@ from vjcascade.training.events import (
     RunBegun,
     StageBegun,
     StageDone,
-    both,
+    tee,
 )
 
 SCHEMA_VERSION = 1
@@ -75,15 +75,15 @@ def event_line(event: Event) -> bytes:
     (1, 'begin', 3)
     """
     values = {field.name: getattr(event, field.name) for field in fields(event)}
-    told = {name: value for name, value in values.items() if not isinstance(value, np.ndarray)}
+    plain = {name: value for name, value in values.items() if not isinstance(value, np.ndarray)}
     head = {"v": SCHEMA_VERSION, "event": EVENT_NAMES[type(event)], "time": round(time.time(), 3)}
-    return json.dumps({**head, **told}, default=msgspec.to_builtins).encode() + b"\n"
+    return json.dumps({**head, **plain}, default=msgspec.to_builtins).encode() + b"\n"
 
 
 class EventLog:
     """A listener that appends events to a file; a context manager.
 
-    Each line is there as soon as its event is told. What cannot be written is left out: training goes on.
+    Each line is there as soon as its event happens. What cannot be written is left out: training goes on.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def log_events(path: Path | None, listener: Listener) -> Iterator[Listener]:
         yield listener
         return
     with EventLog(path, lambda text: listener(Note(text))) as log:
-        yield both(log, listener)
+        yield tee(log, listener)
 
 
 def check_event_file(path: Path) -> None:

@@ -16,9 +16,6 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from vjcascade import __version__
-from vjcascade.buffers import ReusableBuffer
-from vjcascade.features.binning import BinStore
-from vjcascade.training.usage import Stopwatch
 
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -293,52 +290,42 @@ Event = Note | Progress | RunBegun | StageBegun | MiningDone | RoundDone | Stage
 Listener = Callable[[Event], None]
 
 
-def ignore(event: Event) -> None:
+def null_listener(event: Event) -> None:
     """Listen to nothing."""
     del event
 
 
-def both(first: Listener, second: Listener) -> Listener:
-    """Return a listener that passes each event on to two, in this order."""
+def tee(*listeners: Listener) -> Listener:
+    """Return a listener that passes each event on to several, in this order."""
 
     def listen(event: Event) -> None:
-        first(event)
-        second(event)
+        for listener in listeners:
+            listener(event)
 
     return listen
 
 
 @dataclass(frozen=True)
-class Work:
-    """How a part of the work is done and told of.
+class ProgressReporter:
+    """Tells a listener how far a part of the work is.
 
     Attributes
     ----------
     part : str
         Its name in `Progress` events.
-    n_threads : int
-        Threads; results do not depend on it.
     listener : Listener
-        Gets the events.
-    stage : int
-        The stage that it belongs to, counted from 1; 0 for none.
-    clock : Stopwatch
-        Takes the time of its parts.
-    store : BinStore, optional
-        The bins of features, kept from stage to stage.
-    histograms : ReusableBuffer, optional
-        Where histograms are kept.
+        Gets them.
+
+    Examples
+    --------
+    >>> ProgressReporter("mining", lambda event: print(event.part, event.done, event.total)).report(3, 10)
+    mining 3 10
     """
 
     part: str
-    n_threads: int
-    listener: Listener = ignore
-    stage: int = 0
-    clock: Stopwatch = field(default_factory=Stopwatch, compare=False)
-    store: BinStore | None = field(default=None, compare=False)
-    histograms: ReusableBuffer | None = field(default=None, compare=False)
+    listener: Listener = null_listener
 
-    def progress(self, done: int, total: int, detail: str = "", pass_rate: float | None = None) -> None:
+    def report(self, done: int, total: int, detail: str = "", pass_rate: float | None = None) -> None:
         """Tell how far it is.
 
         Parameters

@@ -56,8 +56,8 @@ class MemoryEstimate:
     Examples
     --------
     >>> from vjcascade.types import Size
-    >>> needs = MemoryEstimate.of(Size(24, 24), 162_336, 10_000)
-    >>> needs.bins, needs.histograms
+    >>> estimate = MemoryEstimate.of(Size(24, 24), 162_336, 10_000)
+    >>> estimate.bins, estimate.histograms
     (1623360000, 332464128)
     """
 
@@ -97,7 +97,7 @@ class MemoryEstimate:
             n_features * BYTES_A_FEATURE + n_windows * a_window + n_threads * WORKING_MEMORY,
         )
 
-    def room(self, memory: int, folder: Path) -> MemoryPlan:
+    def plan(self, memory: int, folder: Path) -> MemoryPlan:
         """Say where to keep what, so that a stage fits into memory.
 
         Parameters
@@ -105,7 +105,7 @@ class MemoryEstimate:
         memory : int
             Bytes there are.
         folder : Path
-            Where there is room on disk; need not be made yet.
+            Where there may be files; need not be made yet.
 
         Returns
         -------

@@ -1,8 +1,9 @@
-"""From two sources to a model: what ``vjcascade train`` does, as one function."""
+"""From crops and photos to a model: what ``vjcascade train`` does, as one function."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
 
@@ -11,9 +12,10 @@ from vjcascade.errors import SettingsError, SourceError
 from vjcascade.files import MODEL_NAME, real_path, remove_leftovers
 from vjcascade.messages import pluralize
 from vjcascade.parallel import checked_memory, checked_threads
-from vjcascade.training.checkpoint import Checkpoint
+from vjcascade.training.checkpoint import Checkpoint, begin_run
 from vjcascade.training.data.reading import Reader, Sources
-from vjcascade.training.events import Listener, Note, both, ignore
+from vjcascade.training.data.sources import Source, name_of
+from vjcascade.training.events import Listener, Note, null_listener, tee
 from vjcascade.training.history import HistoryWriter
 from vjcascade.training.run_lock import only_run_in
 from vjcascade.training.settings import TrainingSettings
@@ -26,42 +28,46 @@ PHOTOS_SHARE = 0.25
 
 
 def train(  # noqa: PLR0913  the door to all of training: each is a user's choice
-    positives: str | PathLike[str],
-    negatives: str | PathLike[str],
-    output: str | PathLike[str],
+    positives: Source,
+    negatives: Source,
+    output: str | PathLike[str] | None = None,
     settings: TrainingSettings | None = None,
     *,
     window: Size | tuple[int, int] | None = None,
     min_side: int | None = None,
-    more_negatives: Sequence[str | PathLike[str]] = (),
+    more_negatives: Sequence[Source] = (),
     continue_from: str | PathLike[str] | None = None,
     resume: bool = False,
     overwrite: bool = False,
     strict: bool = False,
     memory: int | str | None = None,
     n_threads: int | None = None,
-    listener: Listener = ignore,
+    listener: Listener = null_listener,
 ) -> Cascade:
-    """Train a cascade from a source of crops and a source of photos.
+    """Train a cascade from crops of the object and photos without it, on disk or in memory.
+
+    The same pixels give the same stages, wherever they come from.
 
     Parameters
     ----------
-    positives : path
-        A folder of crops of the object, or a list of boxes in photos (``info.dat``).
-    negatives : path
+    positives : path, ndarray of shape (n, h, w) or sequence of ndarray
+        A folder of crops of the object, or a list of boxes in photos (``info.dat``). Or crops in memory: uint8 grey
+        levels, or whatever else `vjcascade.imaging.to_gray` takes, of one size or of many.
+    negatives : path or sequence of ndarray
         A folder of photos without the object, or a list of them (``bg.txt``; boxes, as in ``info.dat``, mark objects
-        to ignore).
-    output : path
+        to ignore). Or photos in memory, each of shape (h, w) or (h, w, 3).
+    output : path, optional
         Folder for the model, ``cascade.xml``; made if need be. It is written after every stage. Beside it,
-        events and pictures are kept for ``vjcascade report``.
+        events and pictures are kept for ``vjcascade report``. If not given, nothing is written, except that features
+        that do not fit into memory are kept in a temporary file.
     settings : TrainingSettings, optional
         The defaults if not given; see `preset_settings`.
     window : Size or pair of int, optional
         Width and height of the training window in pixels; proposed from the crops if not given.
     min_side : int, optional
         Crops whose shorter side is smaller are not used.
-    more_negatives : sequence of path
-        Further folders or lists of photos. All of these serve training; photos to measure with are held out of
+    more_negatives : sequence
+        Further sources, each like `negatives`. All of these serve training; photos to measure with are held out of
         `negatives` only.
     continue_from : path, optional
         A model to add stages to, trained here or by others; `output` gets a copy that grows. `max_stages` counts its
@@ -71,7 +77,7 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
     overwrite : bool
         Replace the model in `output`.
     strict : bool
-        Raise if any file cannot be used.
+        Raise if any picture cannot be used.
     memory : int or str, optional
         Bytes that photos, windows and features may take, or a text such as ``"1GiB"``; see
         `vjcascade.parallel.checked_memory`. The model does not depend on it.
@@ -88,7 +94,7 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
     Raises
     ------
     SourceError
-        If a source is not usable, or `strict` finds fault.
+        If a source is not usable (no such folder, an array that is no picture, too few crops), or `strict` finds fault.
     SettingsError
         If settings, window, memory or threads cannot be used, or contradict each other or the model in `output`;
         or if another run is writing there.
@@ -98,98 +104,123 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
         If the model to resume or to continue is damaged.
     OSError
         If a stage cannot be saved, as on a full disk. The stages before it are, and the run can be resumed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> crops = rng.normal(np.where(np.arange(8) < 4, 160, 90), 40, (60, 8, 8)).clip(0, 255).astype(np.uint8)
+    >>> photos = [rng.integers(0, 256, (60, 80), np.uint8) for _ in range(4)]
+    >>> settings = TrainingSettings(max_stages=2, max_weak=4, n_negatives=100)
+    >>> train(crops, photos, settings=settings, window=(8, 8)).n_stages
+    2
     """
     settings = settings or TrainingSettings()
     window = None if window is None else checked_window(window)
     n_threads, memory_limit = checked_threads(n_threads), checked_memory(memory)
     refuse_one_for_both(positives, [negatives, *more_negatives])
-    folder = Path(output)
-    Checkpoint.check_folder(folder, resume=resume, overwrite=overwrite)
+    folder = _checked_folder(output, resume=resume, overwrite=overwrite)
+    model = None if folder is None else folder / MODEL_NAME
     base = None if continue_from is None else BaseModel.load(Path(continue_from), settings.features)
     if base is not None:
         _refuse_too_few_stages(base, settings)
-    with only_run_in(folder):
-        remove_leftovers(folder)
-        window = _known_window(window, base, folder / MODEL_NAME if resume else None)
-        reader = Reader(n_threads, strict, listener)
+    with ExitStack() as stack:
+        if folder is not None:
+            stack.enter_context(only_run_in(folder))
+            remove_leftovers(folder)
+        window = _known_window(window, base, model if resume else None)
+        reader, photos_limit = Reader(n_threads, strict, listener), int(PHOTOS_SHARE * memory_limit)
         crops = reader.positives(positives, window, min_side)
-        photos_limit = int(PHOTOS_SHARE * memory_limit)
         photos = reader.photos(negatives, crops, photos_limit)
         more = reader.more_photos(more_negatives, photos, crops, photos_limit)
         sources = Sources(crops, photos, more)
-        checkpoint = Checkpoint.open(
-            folder,
-            crops.window,
+        start = crops.window, settings, sources.fingerprints()
+        if folder is None:
+            state, tell = begin_run(*start, base), listener
+        else:
+            state = Checkpoint.open(folder, *start, base=base, resume=resume, overwrite=overwrite)
+            history = stack.enter_context(HistoryWriter(state.path, lambda text: listener(Note(text))))
+            tell = tee(history, listener)
+        if n_stages := state.cascade.n_stages:
+            start_from = continue_from if base and n_stages == state.n_continued else model
+            listener(Note(f"going on with {start_from}, {pluralize(n_stages, 'stage')} so far"))
+        return train_stages(
+            sources.split(settings),
             settings,
-            sources.fingerprints(),
-            base=base,
-            resume=resume,
-            overwrite=overwrite,
+            state,
+            sources=_named(positives, negatives, more_negatives, continue_from),
+            memory_limit=memory_limit,
+            n_threads=n_threads,
+            listener=tell,
         )
-        if checkpoint.cascade.n_stages:
-            n_stages = checkpoint.cascade.n_stages
-            start = continue_from if base and n_stages == checkpoint.n_continued else checkpoint.path
-            listener(Note(f"going on with {start}, {pluralize(n_stages, 'stage')} so far"))
-        with HistoryWriter(checkpoint.path, lambda text: listener(Note(text))) as history:
-            return train_stages(
-                crops,
-                photos,
-                settings,
-                checkpoint,
-                more_photos=more,
-                sources=_named(positives, negatives, more_negatives, continue_from),
-                memory_limit=memory_limit,
-                n_threads=n_threads,
-                listener=both(history, listener),
-            )
 
 
 train_from_sources = train
 """The name that `train` had before 0.2."""
 
 
+def _checked_folder(output: str | PathLike[str] | None, *, resume: bool, overwrite: bool) -> Path | None:
+    """Return the folder for the model, if it is to be kept in one."""
+    if output is None:
+        if resume or overwrite:
+            raise SettingsError("resume and overwrite are about the model in an output folder: give one")
+        return None
+    if isinstance(output, TrainingSettings):
+        raise SettingsError("settings stand in the place of the output folder: write settings=...")
+    folder = Path(output)
+    Checkpoint.check_folder(folder, resume=resume, overwrite=overwrite)
+    return folder
+
+
 def _named(
-    positives: str | PathLike[str],
-    negatives: str | PathLike[str],
-    more_negatives: Sequence[str | PathLike[str]],
+    positives: Source,
+    negatives: Source,
+    more_negatives: Sequence[Source],
     continue_from: str | PathLike[str] | None,
 ) -> dict[str, str | list[str]]:
     """Return the paths as given, for `RunBegun`."""
-    named: dict[str, str | list[str]] = {"positives": str(positives), "negatives": str(negatives)}
+    named: dict[str, str | list[str]] = {"positives": name_of(positives), "negatives": name_of(negatives)}
     if more_negatives:
-        named["more_negatives"] = [str(one) for one in more_negatives]
+        named["more_negatives"] = [name_of(one) for one in more_negatives]
     if continue_from is not None:
         named["continue_from"] = str(continue_from)
     return named
 
 
-def refuse_one_for_both(positives: str | PathLike[str], negatives: Sequence[str | PathLike[str]]) -> None:
+def refuse_one_for_both(positives: Source, negatives: Sequence[Source]) -> None:
     """Refuse what is given for both classes.
 
     Parameters
     ----------
-    positives : path
+    positives : path or sequence of ndarray
         Crops.
-    negatives : sequence of path
-        Photos without the object.
+    negatives : sequence
+        Sources of photos without the object.
 
     Raises
     ------
     SourceError
         If the first is among the others.
     """
-    crops = real_path(positives)
     for one in negatives:
-        photos = real_path(one)
-        if photos == crops:
-            raise SourceError(
-                f"{positives} is given for positives and negatives: photos must not show the object"
-            )
-        if photos.is_relative_to(crops) and crops.is_dir():
-            raise SourceError(
-                f"the negatives in {one} lie inside the folder of the positives, {positives}, and would be crops as "
-                "well: give the folder that holds the crops alone"
-            )
+        if one is positives:
+            raise SourceError(_FOR_BOTH.format(name_of(one)))
+        if isinstance(one, str | PathLike) and isinstance(positives, str | PathLike):
+            _refuse_one_folder(Path(positives), Path(one))
+
+
+_FOR_BOTH = "{} is given for positives and negatives: photos must not show the object"
+
+
+def _refuse_one_folder(positives: Path, negatives: Path) -> None:
+    crops, photos = real_path(positives), real_path(negatives)
+    if photos == crops:
+        raise SourceError(_FOR_BOTH.format(positives))
+    if photos.is_relative_to(crops) and crops.is_dir():
+        raise SourceError(
+            f"the negatives in {negatives} lie inside the folder of the positives, {positives}, and would be crops as "
+            "well: give the folder that holds the crops alone"
+        )
 
 
 def _refuse_too_few_stages(base: BaseModel, settings: TrainingSettings) -> None:

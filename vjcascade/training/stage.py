@@ -1,4 +1,4 @@
-"""Train one stage: grow until the hit rate and the false-alarm rate hold."""
+"""Train stage after stage, each until its hit rate and its false-alarm rate hold."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 from vjcascade.boosters import Costs, make_booster
 from vjcascade.boosters.thresholds import hit_rate_threshold, n_allowed_misses
 from vjcascade.cascade import THRESHOLD_EPSILON, Stage
+from vjcascade.features.binning import spread_places
 from vjcascade.features.families import family_of
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.learning.boosting import WeakClassifier, boost
-from vjcascade.learning.samples import WindowSamples, samples_of
+from vjcascade.learning.samples import WindowSamples
 from vjcascade.learning.search import StumpSearch
-from vjcascade.training.events import Rates, RoundDone, Work
+from vjcascade.training.events import Listener, ProgressReporter, Rates, RoundDone, null_listener
+from vjcascade.training.memory_plan import MemoryPlan
 from vjcascade.training.settings import TrainingSettings
+from vjcascade.training.usage import Stopwatch
 
 BASELINE = "adaboost"
 """The booster that every stage is compared with, its threshold set a posteriori."""
@@ -43,19 +46,48 @@ class StageWindows:
         To train on; at least one of each.
     held_out_positives, held_out_negatives : ndarray of shape (n, h, w), dtype uint8
         To measure on; may be empty.
+    stayed : ndarray of shape (n_stayed,), dtype intp, or None
+        What the first of the training windows, positives before negatives, were among those of the stage before, as
+        indices. None if this is the first stage of a run.
     """
 
     positives: NDArray[np.uint8]
     negatives: NDArray[np.uint8]
     held_out_positives: NDArray[np.uint8]
     held_out_negatives: NDArray[np.uint8]
+    stayed: NDArray[np.intp] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class StagePassed:
+    """The windows of a stage that pass it, as indices, ascending.
+
+    Attributes
+    ----------
+    positives, negatives, held_out_positives, held_out_negatives : ndarray of shape (n,), dtype intp
+        Of the windows of `StageWindows`.
+    """
+
+    positives: NDArray[np.intp]
+    negatives: NDArray[np.intp]
+    held_out_positives: NDArray[np.intp]
+    held_out_negatives: NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
 class StageResult:
-    """A trained stage, what it reached, and the training negatives that score best in it.
+    """A trained stage, and what it reached.
 
-    All but the first and the last fields are those of `StageRecord`.
+    Attributes
+    ----------
+    stage : Stage
+        With the tuned threshold.
+    natural, tuned, baseline, hit_rate_on, false_alarm_rate_on, ended_by
+        As in `StageRecord`.
+    passed : StagePassed
+        Windows that pass at the tuned threshold: those that the detector lets pass.
+    false_alarms : ndarray of shape (n, h, w), dtype uint8
+        The training negatives that score best, the best first.
     """
 
     stage: Stage
@@ -65,6 +97,7 @@ class StageResult:
     hit_rate_on: str
     false_alarm_rate_on: str
     ended_by: str
+    passed: StagePassed
     false_alarms: NDArray[np.uint8]
 
 
@@ -125,10 +158,18 @@ class _Panel:
 
     def rates(self, threshold: np.float32) -> Rates:
         """Return the rates at a threshold as written to files."""
-        bar = np.float64(threshold - THRESHOLD_EPSILON)
+        bar = _effective(threshold)
         scores = self._held_out if self.false_alarm_rate_on == "held-out" else self._training
         hits, false_alarms = np.mean(self._positives() >= bar), np.mean(scores.negatives >= bar)
         return Rates(float(threshold), float(hits), float(false_alarms))
+
+    def passed(self, threshold: np.float32) -> StagePassed:
+        """Return the windows that pass at a threshold as written to files."""
+        bar = _effective(threshold)
+        scores = (
+            one for both in (self._training, self._held_out) for one in (both.positives, both.negatives)
+        )
+        return StagePassed(*(np.flatnonzero(one >= bar) for one in scores))
 
     def worst_negatives(self) -> NDArray[np.intp]:
         """Return the places of the training negatives that score best, the best first."""
@@ -139,68 +180,99 @@ class _Panel:
         return (self._held_out if self.hit_rate_on == "held-out" else self._training).positives
 
 
-def train_stage(
-    windows: StageWindows,
-    pool: NDArray[np.void],
-    settings: TrainingSettings,
-    work: Work,
-) -> StageResult | None:
-    """Train a stage on its windows.
+class StageTrainer:
+    """Trains the stages of a run, one after the other; owns the features, their bins, and the buffers for them.
 
     Parameters
     ----------
-    windows : StageWindows
-        What passed the stages before.
     pool : ndarray of shape (n_features,), dtype `FEATURE_DTYPE` or `LBP_DTYPE`
-        Haar or LBP features; those of `work.store` are taken, where there is one.
+        Haar or LBP features.
+    positives : ndarray of shape (n, h, w), dtype uint8
+        All positives of the run: bins are laid out by some of them.
     settings : TrainingSettings
         Booster, costs, targets, and whether to train the baseline as well.
-    work : Work
-        Threads, and who hears of the progress.
-
-    Returns
-    -------
-    StageResult or None
-        None if no weak classifier is better than chance.
+    memory_plan : MemoryPlan, optional
+        Where bins and histograms are kept; in memory if not given.
+    n_threads : int
+        Threads; results do not depend on it.
+    listener : Listener
+        Gets `Progress` and `RoundDone`.
     """
-    if work.store is not None:
-        pool = work.store.pool
-    both = np.concatenate([windows.positives, windows.negatives])
-    work.progress(0, settings.max_weak, f"{len(pool):,} features of {len(both):,} windows")
-    with work.clock.part("features"):
-        integrals = WindowIntegrals.of(both, tilted=family_of(pool).has_tilted(pool))
-        n_positives = len(windows.positives)
-        samples = (
-            WindowSamples(work.store, integrals, n_positives)
-            if work.store is not None
-            else samples_of(pool, integrals, n_positives, work.n_threads)
+
+    def __init__(
+        self,
+        pool: NDArray[np.void],
+        positives: NDArray[np.uint8],
+        settings: TrainingSettings,
+        *,
+        memory_plan: MemoryPlan | None = None,
+        n_threads: int = 1,
+        listener: Listener = null_listener,
+    ) -> None:
+        plan = memory_plan or MemoryPlan()
+        few = positives[spread_places(len(positives))]
+        family = family_of(pool)
+        self._tilted = family.has_tilted(pool)
+        self._store = family.bin_store(
+            pool, WindowIntegrals.of(few, tilted=self._tilted), n_threads, plan.bins
         )
-        search = StumpSearch(samples, work.n_threads, work.histograms)
-        panel = _Panel(samples, windows, settings)
-    with work.clock.part("boosting"):
-        weak, ended_by = _grow(search, panel, settings, work)
-    if not weak:
-        return None
-    threshold = panel.tuned_threshold()
-    baseline = None
-    if settings.baseline and settings.booster != BASELINE:
-        work.progress(len(weak), settings.max_weak, "comparing with plain AdaBoost")
-        with work.clock.part("baseline"):
-            baseline = _baseline(search, _Panel(samples, windows, settings), settings, len(weak))
-    return StageResult(
-        stage=_as_stage(pool, weak, threshold),
-        natural=panel.rates(NATURAL_THRESHOLD),
-        tuned=panel.rates(threshold),
-        baseline=baseline,
-        hit_rate_on=panel.hit_rate_on,
-        false_alarm_rate_on=panel.false_alarm_rate_on,
-        ended_by=ended_by,
-        false_alarms=windows.negatives[panel.worst_negatives()],
-    )
+        self._histograms = plan.histograms
+        self._settings, self._n_threads, self._listener = settings, n_threads, listener
+
+    def train(
+        self, windows: StageWindows, number: int = 1, clock: Stopwatch | None = None
+    ) -> StageResult | None:
+        """Train a stage on its windows.
+
+        Parameters
+        ----------
+        windows : StageWindows
+            What passed the stages before.
+        number : int
+            Of the stage, for the listener, counted from 1.
+        clock : Stopwatch, optional
+            Takes the time of features, boosting and baseline.
+
+        Returns
+        -------
+        StageResult or None
+            None if no weak classifier is better than chance.
+        """
+        settings, clock = self._settings, clock or Stopwatch()
+        pool = self._store.pool
+        progress = ProgressReporter(f"stage {number}: boosting", self._listener)
+        training = np.concatenate([windows.positives, windows.negatives])
+        progress.report(0, settings.max_weak, f"{len(pool):,} features of {len(training):,} windows")
+        with clock.part("features"):
+            integrals = WindowIntegrals.of(training, tilted=self._tilted)
+            samples = WindowSamples(self._store, integrals, len(windows.positives), windows.stayed)
+            search = StumpSearch(samples, self._n_threads, self._histograms)
+            panel = _Panel(samples, windows, settings)
+        with clock.part("boosting"):
+            weak, ended_by = _grow(search, panel, settings, number, progress)
+        if not weak:
+            return None
+        baseline = None
+        if settings.baseline and settings.booster != BASELINE:
+            progress.report(len(weak), settings.max_weak, "comparing with plain AdaBoost")
+            with clock.part("baseline"):
+                baseline = _baseline(search, _Panel(samples, windows, settings), settings, len(weak))
+        threshold = panel.tuned_threshold()
+        return StageResult(
+            stage=_as_stage(pool, weak, threshold),
+            natural=panel.rates(NATURAL_THRESHOLD),
+            tuned=panel.rates(threshold),
+            baseline=baseline,
+            hit_rate_on=panel.hit_rate_on,
+            false_alarm_rate_on=panel.false_alarm_rate_on,
+            ended_by=ended_by,
+            passed=panel.passed(threshold),
+            false_alarms=windows.negatives[panel.worst_negatives()],
+        )
 
 
 def _grow(
-    search: StumpSearch, panel: _Panel, settings: TrainingSettings, work: Work
+    search: StumpSearch, panel: _Panel, settings: TrainingSettings, number: int, progress: ProgressReporter
 ) -> tuple[list[WeakClassifier], str]:
     """Add weak classifiers until the targets hold; return them and why it ended."""
     booster = make_booster(settings.booster, settings.costs, settings.max_weak)
@@ -209,8 +281,8 @@ def _grow(
         weak.append(one)
         panel.add(one)
         rates = panel.rates(panel.tuned_threshold())
-        work.progress(len(weak), settings.max_weak, f"false-alarm rate {rates.false_alarm_rate:.3f}")
-        work.listener(RoundDone(work.stage, len(weak), rates, panel.rates(NATURAL_THRESHOLD)))
+        progress.report(len(weak), settings.max_weak, f"false-alarm rate {rates.false_alarm_rate:.3f}")
+        progress.listener(RoundDone(number, len(weak), rates, panel.rates(NATURAL_THRESHOLD)))
         if rates.false_alarm_rate <= settings.false_alarm_rate:
             return weak, "targets reached"
         if one.perfect:
@@ -242,9 +314,14 @@ def _baseline(search: StumpSearch, panel: _Panel, settings: TrainingSettings, n_
     return panel.rates(panel.tuned_threshold())
 
 
+def _effective(threshold: np.float32) -> np.float64:
+    """Return what a score is compared with, by OpenCV's rule, for a threshold as written to files."""
+    return np.float64(threshold - THRESHOLD_EPSILON)
+
+
 def _file_threshold(score: float) -> np.float32:
     """Return the float32 threshold to write so that a window with this score passes by OpenCV's rule."""
     threshold = np.float32(score)
-    while np.float64(threshold - THRESHOLD_EPSILON) > score:
+    while _effective(threshold) > score:
         threshold = np.nextafter(threshold, np.float32(-np.inf))
     return threshold

@@ -53,8 +53,14 @@ class Stopwatch:
     """
 
     def __init__(self) -> None:
+        self._began = time.perf_counter()
         self.seconds: dict[str, float] = {}
         self.memory: int | None = None
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since it was made."""
+        return time.perf_counter() - self._began
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:

@@ -51,7 +51,7 @@ class BaseModel:
 
         Returns
         -------
-        Base
+        BaseModel
             At least one stage.
 
         Raises

@@ -16,9 +16,9 @@ from vjcascade.detection.scanner import Scanner
 from vjcascade.errors import SourceError
 from vjcascade.imaging import resize_exact, write_image
 from vjcascade.training.data.backgrounds import open_background_images
-from vjcascade.training.events import Progress, Work
+from vjcascade.training.events import Progress, ProgressReporter, null_listener
 from vjcascade.training.mining import collector as collection
-from vjcascade.training.mining.mining import count_windows, mine_negatives
+from vjcascade.training.mining.mining import MiningPlan, count_windows, mine_negatives
 from vjcascade.training.mining.row_sampling import SCALE_FACTOR
 from vjcascade.types import Size
 
@@ -35,19 +35,18 @@ def mine(
     seed=(5,),
     max_windows=10**9,
     pass_rate=1.0,
-    listener=None,
-    **more,
+    listener=null_listener,
+    known=(),
+    hardest=False,
 ):
-    work = Work("mining", n_threads, listener) if listener else Work("mining", n_threads)
     return mine_negatives(
         photos,
         cascade,
         n_wanted,
-        expected_pass_rate=pass_rate,
-        max_windows=max_windows,
-        seed=seed,
-        work=work,
-        **more,
+        MiningPlan(pass_rate, max_windows, seed, hardest),
+        known=known,
+        n_threads=n_threads,
+        progress=ProgressReporter("mining", listener),
     )
 
 

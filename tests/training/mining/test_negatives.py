@@ -135,9 +135,9 @@ def test_only_what_is_trained_on_may_be_the_hardest(photos, cascade, monkeypatch
     """What is measured on must be what the photos have."""
     seen, mine = [], negatives.mine_negatives
 
-    def spy(*arguments, hardest, **options):
-        seen.append(hardest)
-        return mine(*arguments, hardest=hardest, **options)
+    def spy(photos, cascade, n_wanted, plan, **options):
+        seen.append(plan.hardest)
+        return mine(photos, cascade, n_wanted, plan, **options)
 
     monkeypatch.setattr(negatives, "mine_negatives", spy)
     settings = TrainingSettings(hardest_negatives=hardest)

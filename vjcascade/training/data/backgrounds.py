@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,8 +18,10 @@ from vjcascade.training.data.sources import (
     Picture,
     Progress,
     Skipped,
+    Source,
     SourceReport,
     list_pictures,
+    name_of,
     note_on_turned,
     pixel_digest,
     read_or_skip,
@@ -127,7 +128,7 @@ class BackgroundImages:
 
 
 def open_background_images(
-    source: str | os.PathLike[str],
+    source: Source,
     window: Size,
     *,
     n_threads: int | None = None,
@@ -142,16 +143,17 @@ def open_background_images(
 
     Parameters
     ----------
-    source : str or path-like
+    source : str, path-like or sequence of ndarray
         A folder, searched with its subfolders, or a list like OpenCV's `bg.txt`. Photos of a list may show the object,
         if boxes tell where, as in an `info.dat` (`NAME COUNT X Y WIDTH HEIGHT ...`): no window that shares more than a
-        third of the smaller area with a box is taken for a negative.
+        third of the smaller area with a box is taken for a negative. Or photos in memory, each an array that
+        `vjcascade.imaging.to_gray` takes; contiguous uint8 grey levels are not copied.
     window : Size
         Training window; smaller photos are skipped. So are copies of a photo, but their boxes count.
     n_threads : int, optional
         Threads that decode; all processors if not given. The result does not depend on it.
     memory_limit : int
-        Bytes of grey pixels to keep; photos beyond are read again whenever they are needed.
+        Bytes of grey pixels to keep; files beyond are read again whenever they are needed.
     strict : bool
         Raise if anything has to be skipped.
     progress : callable, optional
@@ -169,7 +171,6 @@ def open_background_images(
     SourceError
         If there is no source, no photo in it or none that can be used, or if `strict` finds fault.
     """
-    source = Path(source)
     listing = list_pictures(source, "negatives")
     photos: dict[bytes, BackgroundImage] = {}
     skipped = list(listing.skipped)
@@ -190,14 +191,16 @@ def open_background_images(
             photos[photo.digest] = replace(known, ignored=boxes)
         else:
             n_pixels = photo.size.width * photo.size.height
-            fits = n_bytes + n_pixels <= memory_limit
+            fits = picture.pixels is not None or n_bytes + n_pixels <= memory_limit
             n_bytes += n_pixels if fits else 0
             photos[photo.digest] = photo if fits else replace(photo, pixels=None)
         if progress is not None:
             progress(n_done, len(listing.pictures))
 
     notes = (*listing.notes, *note_on_turned(sum(photo.is_turned for photo in photos.values())))
-    report = SourceReport("negatives", str(source), listing.unit, len(photos), tuple(skipped), notes=notes)
+    report = SourceReport(
+        "negatives", name_of(source), listing.unit, len(photos), tuple(skipped), notes=notes
+    )
     if not photos:
         raise SourceError(_why_none(report, small, window))
     if strict:

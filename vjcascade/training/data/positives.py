@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -36,8 +34,10 @@ from vjcascade.training.data.sources import (
     Picture,
     Progress,
     Skipped,
+    Source,
     SourceReport,
     list_pictures,
+    name_of,
     note_on_turned,
     pixel_digest,
     read_or_skip,
@@ -105,7 +105,7 @@ class Positives:
 
 
 def load_positives(
-    source: str | os.PathLike[str],
+    source: Source,
     window: Size | None = None,
     *,
     min_side: int | None = None,
@@ -126,8 +126,9 @@ def load_positives(
 
     Parameters
     ----------
-    source : str or path-like
-        A folder, searched with its subfolders, or a list like OpenCV's `info.dat`.
+    source : str, path-like or sequence of ndarray
+        A folder, searched with its subfolders, or a list like OpenCV's `info.dat`; or crops in memory, each an array
+        that `vjcascade.imaging.to_gray` takes.
     window : Size, optional
         Training window; see `propose_window` for what is chosen if it is not given.
     min_side : int, optional
@@ -149,7 +150,6 @@ def load_positives(
     SourceError
         If there is no source, if too few positives of it can be used, or if `strict` finds fault.
     """
-    source = Path(source)
     min_side = max(min_side or 1, 1)
     listing = list_pictures(source, "positives")
     notes = list(listing.notes)
@@ -168,7 +168,7 @@ def load_positives(
         notes.append(f"{are_few}: some hundred to some thousand make a good detector")
     report = SourceReport(
         kind="positives",
-        source=str(source),
+        source=name_of(source),
         unit=listing.unit,
         n_used=len(crops),
         skipped=(*listing.skipped, *skipped),
@@ -243,6 +243,8 @@ def _propose(listing: Listing, min_side: int) -> tuple[Size, str]:
 
 
 def _sizes_of(picture: Picture) -> list[Size]:
+    if picture.pixels is not None:
+        return [Size(*picture.pixels.shape[::-1])]
     if picture.boxes is not None:
         return [Size(box.width, box.height) for box in picture.boxes]
     try:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from vjcascade.messages import pluralize
 from vjcascade.training.data.backgrounds import BackgroundImages, open_background_images
 from vjcascade.training.data.positives import Positives, load_positives
+from vjcascade.training.data.sources import Source, name_of
+from vjcascade.training.data.training_data import TrainingData
 from vjcascade.training.events import Listener, Note, Progress
+from vjcascade.training.settings import TrainingSettings
 from vjcascade.types import Size
 
 
@@ -33,20 +34,24 @@ class Sources:
     photos: BackgroundImages
     more_photos: BackgroundImages
 
+    def split(self, settings: TrainingSettings) -> TrainingData:
+        """Return what a run trains on and what it measures with; see `TrainingData.split`."""
+        return TrainingData.split(self.positives, self.photos, settings, self.more_photos)
+
     def fingerprints(self) -> dict[str, Any]:
         """Return what tells these data from others, as plain JSON values."""
-        told: dict[str, Any] = {
+        prints: dict[str, Any] = {
             "positives": len(self.positives),
             "positives_sha256": self.positives.fingerprint,
             "photos": len(self.photos),
             "photos_sha256": self.photos.fingerprint,
         }
         if len(self.more_photos):
-            told |= {
+            prints |= {
                 "more_photos": len(self.more_photos),
                 "more_photos_sha256": self.more_photos.fingerprint,
             }
-        return told
+        return prints
 
 
 @dataclass(frozen=True)
@@ -67,13 +72,13 @@ class Reader:
     strict: bool
     listener: Listener
 
-    def positives(self, source: str | PathLike[str], window: Size | None, min_side: int | None) -> Positives:
+    def positives(self, source: Source, window: Size | None, min_side: int | None) -> Positives:
         """Read crops.
 
         Parameters
         ----------
-        source : path
-            Folder or list, as for `load_positives`.
+        source : path or sequence of ndarray
+            As for `load_positives`.
         window : Size or None
             Training window; None to have one proposed.
         min_side : int or None
@@ -90,7 +95,7 @@ class Reader:
             As `load_positives`.
         """
         crops = load_positives(
-            Path(source),
+            source,
             window,
             min_side=min_side,
             n_threads=self.n_threads,
@@ -100,13 +105,13 @@ class Reader:
         self._tell(crops.report.lines())
         return crops
 
-    def photos(self, source: str | PathLike[str], crops: Positives, memory_limit: int) -> BackgroundImages:
+    def photos(self, source: Source, crops: Positives, memory_limit: int) -> BackgroundImages:
         """Read photos.
 
         Parameters
         ----------
-        source : path
-            Folder or list, as for `open_background_images`.
+        source : path or sequence of ndarray
+            As for `open_background_images`.
         crops : Positives
             The object: their window is the training window, and copies of their pictures are no photos.
         memory_limit : int
@@ -123,7 +128,7 @@ class Reader:
             As `open_background_images`.
         """
         photos = open_background_images(
-            Path(source),
+            source,
             crops.window,
             n_threads=self.n_threads,
             memory_limit=memory_limit,
@@ -136,7 +141,7 @@ class Reader:
 
     def more_photos(
         self,
-        sources: Sequence[str | PathLike[str]],
+        sources: Sequence[Source],
         photos: BackgroundImages,
         crops: Positives,
         memory_limit: int,
@@ -145,8 +150,8 @@ class Reader:
 
         Parameters
         ----------
-        sources : sequence of path
-            Folders or lists, as for `open_background_images`.
+        sources : sequence
+            Of sources, as for `open_background_images`.
         photos : BackgroundImages
             The first source.
         crops : Positives
@@ -168,7 +173,9 @@ class Reader:
             if len(new) < len(opened):
                 n_copies = pluralize(len(opened) - len(new), "photo")
                 self._tell(
-                    [f"  note: {n_copies} of {source} are in the folders before it, too, and count once"]
+                    [
+                        f"  note: {n_copies} of {name_of(source)} are in the folders before it, too, and count once"
+                    ]
                 )
             known |= {photo.digest for photo in new}
             more = replace(opened, photos=more.photos + new)

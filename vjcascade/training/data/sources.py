@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.errors import ImageError, SourceError
 from vjcascade.formats.annotations.opencv_lists import Box, read_boxes_list, read_image_list
-from vjcascade.imaging import IMAGE_SUFFIXES, find_images, read_upright
+from vjcascade.imaging import IMAGE_SUFFIXES, find_images, read_upright, to_gray
 from vjcascade.messages import near_file, pluralize
 
 Kind = Literal["positives", "negatives"]
+Source = str | os.PathLike[str] | Sequence[NDArray[Any]] | NDArray[Any]
+"""A folder or a list of pictures, or pictures in memory."""
+
 Progress = Callable[[int, int], None]
 """Called as `progress(n_done, n_pictures)` after every picture."""
 
@@ -40,9 +44,9 @@ class SourceReport:
     kind : {"positives", "negatives"}
         What the pictures are for.
     source : str
-        The folder or list, as given.
+        The folder or list, as given; "memory" for arrays.
     unit : str
-        What is counted: "image files" or "boxes".
+        What is counted: "image files", "boxes" or "arrays".
     n_used : int
         Of `n_found`, those that training sees.
     skipped : tuple of Skipped
@@ -97,12 +101,15 @@ class Picture(NamedTuple):
         List and line that name it, as `"info.dat:4: "`; empty in folders.
     boxes : tuple of Box or None
         The objects in it; None where there are none, or the picture as a whole is meant.
+    pixels : ndarray of shape (height, width), dtype uint8, or None
+        Grey levels of a picture in memory, which has no file; None otherwise.
     """
 
     name: str
     path: Path
     origin: str = ""
     boxes: tuple[Box, ...] | None = None
+    pixels: NDArray[np.uint8] | None = None
 
     @property
     def label(self) -> str:
@@ -117,7 +124,7 @@ class Listing:
     Attributes
     ----------
     unit : str
-        "image files" or "boxes".
+        "image files", "boxes" or "arrays".
     pictures : tuple of Picture
         Sorted by path in folders, in the order of the lines in lists.
     skipped : tuple of Skipped
@@ -132,8 +139,13 @@ class Listing:
     notes: tuple[str, ...] = ()
 
 
-def list_pictures(source: Path, kind: Kind) -> Listing:
-    """Find the pictures of a folder and its subfolders, or those that a list names.
+def name_of(source: Source) -> str:
+    """Return what a source is called: its path as given, or "memory"."""
+    return os.fspath(source) if isinstance(source, str | os.PathLike) else "memory"
+
+
+def list_pictures(source: Source, kind: Kind) -> Listing:
+    """Find the pictures of a folder and its subfolders, those that a list names, or those in memory.
 
     Hidden files and folders, and files whose suffix is not one of `IMAGE_SUFFIXES`, mean nothing in a folder.
     Any other file is read as a list: boxes for positives; names for negatives, with or without boxes to ignore.
@@ -141,8 +153,12 @@ def list_pictures(source: Path, kind: Kind) -> Listing:
     Raises
     ------
     SourceError
-        If there is no such folder or list, if it cannot be read, or if there is no picture in it.
+        If there is no such folder or list, if it cannot be read, or if there is no picture in it; or if an array in
+        memory is no picture.
     """
+    if not isinstance(source, str | os.PathLike):
+        return _list_arrays(source, kind)
+    source = Path(source)
     _refuse_missing(source, kind)
     listing = _list_folder(source) if source.is_dir() else _list_file(source, kind)
     if not listing.pictures and not listing.skipped:
@@ -168,6 +184,8 @@ class Loaded(NamedTuple):
 
 def read_or_skip(picture: Picture) -> Loaded | Skipped:
     """Return the grey picture, or why it cannot be read."""
+    if picture.pixels is not None:
+        return Loaded(picture.pixels, is_turned=False)
     try:
         return Loaded(*read_upright(picture.path))
     except ImageError as error:
@@ -216,6 +234,26 @@ def _refuse_missing(source: Path, kind: Kind) -> None:
         raise SourceError(f"{kind}: {source.absolute()} does not exist{hint}") from None
     except OSError as error:  # no permission, or a name that is too long
         raise SourceError(f"{kind}: {source} cannot be read: {error.strerror}") from None
+
+
+def _list_arrays(source: Sequence[NDArray[Any]] | NDArray[Any], kind: Kind) -> Listing:
+    is_one = isinstance(source, np.ndarray) and (source.ndim < 3 or source.shape[2:] in {(3,), (4,)})
+    if is_one or not isinstance(source, Sequence | np.ndarray):
+        given = f"an array of shape {source.shape}" if isinstance(source, np.ndarray) else repr(source)
+        raise SourceError(
+            f"{kind}: {given} is neither a path nor a sequence of pictures; put even a single picture into a list"
+        )
+    pictures = []
+    for number, array in enumerate(source):
+        try:
+            gray = np.require(to_gray(array), requirements="W")
+        except (TypeError, ImageError) as error:
+            raise SourceError(f"{kind}: array {number}: {error}") from None
+        name = f"array {number}"
+        pictures.append(Picture(name, Path(name), pixels=gray))
+    if not pictures:
+        raise SourceError(f"{kind}: there is no picture in the sequence given")
+    return Listing("arrays", tuple(pictures))
 
 
 def _list_folder(source: Path) -> Listing:

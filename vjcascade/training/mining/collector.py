@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.training.events import Work
+from vjcascade.training.events import ProgressReporter
 from vjcascade.training.mining.photo_scan import PhotoScan
 from vjcascade.training.mining.window_hash import window_hashes
 
@@ -117,7 +117,7 @@ class MiningEta:
 
     Parameters
     ----------
-    work : Work
+    progress : ProgressReporter
         Who hears of it.
     n_wanted : int
         Windows wanted.
@@ -130,8 +130,8 @@ class MiningEta:
         Windows that will have been looked at when the sweep is over.
     """
 
-    def __init__(self, work: Work, n_wanted: int, max_windows: int) -> None:
-        self._work, self._n_wanted, self._max_windows = work, n_wanted, max_windows
+    def __init__(self, progress: ProgressReporter, n_wanted: int, max_windows: int) -> None:
+        self._progress, self._n_wanted, self._max_windows = progress, n_wanted, max_windows
         self._began = time.monotonic()
         self.sweep_end = max_windows
 
@@ -153,7 +153,7 @@ class MiningEta:
         seconds = time.monotonic() - self._began
         if not ended and n_searched and seconds > OUTLOOK_AFTER:
             detail += self.outlook((collection.n_found, collection.n_at_hand), n_searched, seconds)
-        self._work.progress(collection.n_found, self._n_wanted, detail, pass_rate)
+        self._progress.report(collection.n_found, self._n_wanted, detail, pass_rate)
 
     def outlook(self, found: tuple[int, int], n_searched: int, seconds: float) -> str:
         """Say what is to be expected.
@@ -174,7 +174,7 @@ class MiningEta:
 
         Examples
         --------
-        >>> outlook = MiningEta(Work("mining", 1), 1000, 10**8)
+        >>> outlook = MiningEta(ProgressReporter("mining"), 1000, 10**8)
         >>> outlook.outlook((100, 120), 10**6, 2.0), outlook.outlook((9, 10), 10**6, 2.0)
         (', about 18 s more', ', about 3 min more')
         >>> outlook.outlook((1, 1), 10**6, 2.0)

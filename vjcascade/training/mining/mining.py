@@ -29,7 +29,7 @@ from vjcascade.cascade import Cascade
 from vjcascade.detection.scales import Level
 from vjcascade.detection.scanner import Scanner
 from vjcascade.parallel import ordered_map
-from vjcascade.training.events import Work
+from vjcascade.training.events import ProgressReporter
 from vjcascade.training.mining.collector import Collector, MiningEta
 from vjcascade.training.mining.photo_scan import PhotoScan
 from vjcascade.training.mining.row_sampling import RowSampler, truncate_rows
@@ -58,6 +58,29 @@ class Photos(Protocol):
 
     def ignored(self, index: int, /) -> NDArray[np.int32]:
         """Return the boxes of the objects in a photo, shape (n, 4): `x, y, w, h` in its pixels, sides > 0."""
+
+
+@dataclass(frozen=True)
+class MiningPlan:
+    """How the photos are searched.
+
+    Attributes
+    ----------
+    expected_pass_rate : float
+        Share of windows that the cascade should accept, in (0, 1]; decides how many the first sweep looks at.
+    max_windows : int
+        Windows looked at, at most: what is left when no further row of the photo under way fits is not looked at.
+    seed : sequence of int
+        Chooses the order of photos and windows; same seed, same windows, for any number of threads.
+    hardest : bool
+        Prefer, of the windows that a sweep accepts, those with the highest sums of the last stage. A sweep then looks
+        at more and always goes over all photos; the rule for the share of a photo stays.
+    """
+
+    expected_pass_rate: float
+    max_windows: int
+    seed: Sequence[int]
+    hardest: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,17 +122,15 @@ def count_windows(photos: Photos, window: Size) -> int:
     return sum(sampler.n_windows for sampler in _samplers(photos, window))
 
 
-def mine_negatives(  # noqa: PLR0913  (the last two are for few callers)
+def mine_negatives(
     photos: Photos,
     cascade: Cascade,
     n_wanted: int,
+    plan: MiningPlan,
     *,
-    expected_pass_rate: float,
-    max_windows: int,
-    seed: Sequence[int],
-    work: Work,
     known: NDArray[np.uint8] | Sequence[NDArray[np.uint8]] = (),
-    hardest: bool = False,
+    n_threads: int,
+    progress: ProgressReporter,
 ) -> Mined:
     """Collect windows that the cascade accepts.
 
@@ -125,19 +146,14 @@ def mine_negatives(  # noqa: PLR0913  (the last two are for few callers)
         Stages trained so far; without stages it accepts everything, with Haar features above the contrast floor.
     n_wanted : int
         Windows wanted, > 0.
-    expected_pass_rate : float
-        Share of windows that the cascade should accept, in (0, 1]; decides how many the first sweep looks at.
-    max_windows : int
-        Windows looked at, at most: what is left when no further row of the photo under way fits is not looked at.
-    seed : sequence of int
-        Chooses the order of photos and windows; same seed, same windows, for any number of threads.
-    work : Work
-        Threads, and who hears of the progress.
+    plan : MiningPlan
+        How they are searched.
     known : ndarray of shape (n, h, w), dtype uint8, optional
         Windows that the caller has already: they are not returned.
-    hardest : bool, optional
-        Prefer, of the windows that a sweep accepts, those with the highest sums of the last stage. A sweep then looks
-        at more and always goes over all photos; the rule for the share of a photo stays.
+    n_threads : int
+        Threads; the result does not depend on it.
+    progress : ProgressReporter
+        Who hears how far it is.
 
     Returns
     -------
@@ -155,23 +171,26 @@ def mine_negatives(  # noqa: PLR0913  (the last two are for few callers)
     >>> from vjcascade.training.data.backgrounds import open_background_images
     >>> write_image("noise.png", np.random.default_rng(0).integers(0, 256, (30, 40), np.uint8))
     >>> photos = open_background_images(".", Size(24, 24))
-    >>> options = {"expected_pass_rate": 1.0, "max_windows": 1000, "seed": [1], "work": Work("mining", 1)}
-    >>> mine_negatives(photos, Cascade(Size(24, 24)), 3, **options).windows.shape
+    >>> plan = MiningPlan(expected_pass_rate=1.0, max_windows=1000, seed=[1])
+    >>> options = {"n_threads": 1, "progress": ProgressReporter("mining")}
+    >>> mine_negatives(photos, Cascade(Size(24, 24)), 3, plan, **options).windows.shape
     (3, 24, 24)
     """
     shape = (0, cascade.window.height, cascade.window.width)
     old = np.asarray(known, np.uint8).reshape(-1, *shape[1:])
     share = math.ceil(2 * n_wanted / max(len(photos), 1))
-    collection = Collector(n_wanted, share, old, hardest=hardest)
-    search = _Search(photos, Scanner(cascade), list(seed), hardest=hardest)
-    outlook = MiningEta(work, n_wanted, min(search.n_windows, max_windows))
-    rng, end = np.random.default_rng(seed), 0.0
-    pass_rate = max(expected_pass_rate - len(old) / max(search.n_windows, 1), 1e-12)  # of windows not known
+    collection = Collector(n_wanted, share, old, hardest=plan.hardest)
+    search = _Search(photos, Scanner(cascade), list(plan.seed), hardest=plan.hardest)
+    outlook = MiningEta(progress, n_wanted, min(search.n_windows, plan.max_windows))
+    rng, end = np.random.default_rng(plan.seed), 0.0
+    pass_rate = max(
+        plan.expected_pass_rate - len(old) / max(search.n_windows, 1), 1e-12
+    )  # of windows not known
     while end < 1 and search.n_windows and collection.n_missing > 0 and not search.is_bounded:
-        n_now = (SURPLUS_FOR_HARDEST if hardest else SURPLUS) * collection.n_missing / pass_rate
+        n_now = (SURPLUS_FOR_HARDEST if plan.hardest else SURPLUS) * collection.n_missing / pass_rate
         begin, end = end, min(end + max(n_now / search.n_windows, LEAST_SWEEP if end else 0), 1.0)
-        outlook.sweep_end = min(round(end * search.n_windows), max_windows)
-        for found in search.sweep(rng, (begin, end), max_windows, work.n_threads):
+        outlook.sweep_end = min(round(end * search.n_windows), plan.max_windows)
+        for found in search.sweep(rng, (begin, end), plan.max_windows, n_threads):
             collection.add(found)
             outlook.tell(collection, search.n_searched, search.pass_rate)
             if collection.is_complete:

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
+from vjcascade.errors import TrainingError
 from vjcascade.features.families import family_of
 from vjcascade.messages import pluralize
 from vjcascade.training.data.backgrounds import BackgroundImages
-from vjcascade.training.events import Listener, StageRecord, Work
-from vjcascade.training.mining.mining import Mined, count_windows, mine_negatives
+from vjcascade.training.events import Listener, MiningDone, Note, ProgressReporter, StageRecord
+from vjcascade.training.mining.mining import Mined, MiningPlan, count_windows, mine_negatives
+from vjcascade.training.mining.retained_negatives import RetainedNegatives
 from vjcascade.training.settings import MIN_NEGATIVES, TrainingSettings
 
 UNRECORDED_FALSE_ALARM_RATE = 0.5
@@ -55,7 +57,7 @@ class NegativesSearch:
     n_threads : int
         Results do not depend on it.
     listener : Listener
-        Gets the progress.
+        Gets the progress, what is expected, and `MiningDone`.
     """
 
     def __init__(
@@ -71,6 +73,43 @@ class NegativesSearch:
         self._settings = settings
         self._n_threads = n_threads
         self._listener = listener
+
+    def next_stage(
+        self, cascade: Cascade, records: Sequence[StageRecord], retained: RetainedNegatives, n_wanted: int
+    ) -> tuple[Negatives, Negatives]:
+        """Find the next stage's negatives, both to train on and to measure on.
+
+        Parameters
+        ----------
+        cascade : Cascade
+            Stages so far.
+        records : sequence of StageRecord
+            Of the last stages, if any has one.
+        retained : RetainedNegatives
+            False alarms of the last stage.
+        n_wanted : int
+            Windows to train on; half as many are to measure on.
+
+        Returns
+        -------
+        training, held_out : Negatives
+            Both begin with what is retained.
+
+        Raises
+        ------
+        TrainingError
+            If there are too few to train on.
+        """
+        pass_rate = expected_pass_rate(records, cascade.n_stages)
+        self._listener(Note(self.forecast(cascade, n_wanted, len(retained.training), pass_rate)))
+        training = self.find(cascade, n_wanted, retained.training, pass_rate)
+        if why := why_too_few(cascade, training):
+            raise TrainingError(why)
+        self._listener(
+            MiningDone(cascade.n_stages + 1, len(training), training.mined.n_searched, training.pass_rate)
+        )
+        held_out = self.find(cascade, len(training) // 2, retained.held_out, pass_rate, held_out=True)
+        return training, held_out
 
     def find(
         self,
@@ -106,16 +145,15 @@ class NegativesSearch:
         if n_missing <= 0 or len(photos) == 0:
             return Negatives(retained, Mined(retained[:0], 0, 0, exhausted=False), pass_rate)
         number, kind = cascade.n_stages + 1, "held-out negatives" if held_out else "negatives"
-        mined = mine_negatives(
-            photos,
-            cascade,
-            n_missing,
+        plan = MiningPlan(
             expected_pass_rate=pass_rate,
             max_windows=self._settings.max_windows,
             seed=[self._settings.seed, number, not held_out],
-            work=Work(f"stage {number}: mining {kind}", self._n_threads, self._listener),
-            known=retained,
             hardest=self._settings.hardest_negatives and not held_out,  # measured is what is usual
+        )
+        progress = ProgressReporter(f"stage {number}: mining {kind}", self._listener)
+        mined = mine_negatives(
+            photos, cascade, n_missing, plan, known=retained, n_threads=self._n_threads, progress=progress
         )
         measured = max(mined.n_accepted, 1) / mined.n_searched if mined.n_searched else pass_rate
         return Negatives(np.concatenate([retained, mined.windows]), mined, measured)

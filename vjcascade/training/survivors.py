@@ -1,0 +1,95 @@
+"""Which windows pass the stages so far, as indices: no window is evaluated twice by the same stage."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.cascade import Cascade
+from vjcascade.detection.scanner import evaluate_windows
+from vjcascade.errors import TrainingError
+from vjcascade.training.data.training_data import TrainingData
+from vjcascade.training.mining.retained_negatives import RetainedNegatives
+from vjcascade.training.stage import StagePassed, StageWindows
+
+
+class Survivors:
+    """What is left of a run's positives, and of the negatives of its last stage.
+
+    Positives meet the whole cascade once, when a run begins or goes on; from then on, a stage's training says which of
+    its windows pass it.
+
+    Parameters
+    ----------
+    data : TrainingData
+        Of the run.
+    cascade : Cascade
+        Stages so far.
+    retained : RetainedNegatives
+        False alarms of its last stage.
+    n_threads : int
+        Threads; the result does not depend on it.
+
+    Attributes
+    ----------
+    positives, held_out_positives : ndarray of shape (n,), dtype intp
+        Which of the positives pass all stages.
+    retained : RetainedNegatives
+        False alarms of the last stage.
+    stayed : ndarray of shape (n_stayed,), dtype intp, or None
+        All of these, to train on, as indices into the training windows of the last stage; see `StageWindows`.
+    """
+
+    def __init__(
+        self, data: TrainingData, cascade: Cascade, retained: RetainedNegatives, n_threads: int
+    ) -> None:
+        self._data = data
+        self.stayed: NDArray[np.intp] | None = None
+        self.positives = _passing(cascade, data.positives, n_threads)
+        self.held_out_positives = _passing(cascade, data.held_out_positives, n_threads)
+        self.retained = retained
+
+    @property
+    def hit_rate(self) -> float:
+        """Share of the positives to train on that pass all stages."""
+        return len(self.positives) / len(self._data.positives)
+
+    @property
+    def held_out_hit_rate(self) -> float | None:
+        """Share of the held-out positives that pass all stages, if there are any."""
+        n_positives = len(self._data.held_out_positives)
+        return len(self.held_out_positives) / n_positives if n_positives else None
+
+    def positive_windows(self) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """Return the positives that pass all stages: those to train on, and those that are held out.
+
+        Raises
+        ------
+        TrainingError
+            If there are none to train on.
+        """
+        if len(self.positives) == 0:
+            raise TrainingError("no positive passes the stages so far")
+        return self._data.positives[self.positives], self._data.held_out_positives[self.held_out_positives]
+
+    def update(self, windows: StageWindows, passed: StagePassed) -> None:
+        """Leave out what does not pass a new stage.
+
+        Parameters
+        ----------
+        windows : StageWindows
+            Of the stage: all that is left here, and negatives.
+        passed : StagePassed
+            Which of them pass it.
+        """
+        self.stayed = np.concatenate([passed.positives, len(windows.positives) + passed.negatives])
+        self.positives = self.positives[passed.positives]
+        self.held_out_positives = self.held_out_positives[passed.held_out_positives]
+        self.retained = RetainedNegatives(
+            windows.negatives[passed.negatives], windows.held_out_negatives[passed.held_out_negatives]
+        )
+
+
+def _passing(cascade: Cascade, windows: NDArray[np.uint8], n_threads: int) -> NDArray[np.intp]:
+    n_passed, _ = evaluate_windows(cascade, windows, n_threads)
+    return np.flatnonzero(n_passed == cascade.n_stages)
