@@ -193,11 +193,11 @@ def make_stage_datasets(
     pool = plan.pool(positives.window)
     chosen = _some_positives(positives, plan)
     groups = _image_groups(len(photos), plan.seed)
+    n_passed, _ = evaluate_windows(reference, positives.windows[chosen], n_threads)
     pass_rate = 1.0
     for n_before in range(min(plan.n_stages, reference.n_stages + 1)):
         before = first_stages(reference, n_before)
-        passed, _ = evaluate_windows(before, positives.windows[chosen], n_threads)
-        kept = chosen[passed == n_before]
+        kept = chosen[n_passed >= n_before]
         mined = [
             _mine(photos.subset(group), before, plan, (number, len(groups)), pass_rate, n_threads, listener)
             for number, group in enumerate(groups)

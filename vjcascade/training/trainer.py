@@ -8,6 +8,7 @@ import numpy as np
 
 from vjcascade.cascade import Cascade
 from vjcascade.errors import TrainingError
+from vjcascade.features.families import FAMILIES
 from vjcascade.messages import pluralize
 from vjcascade.parallel import checked_memory, checked_threads
 from vjcascade.training.checkpoint import RunState
