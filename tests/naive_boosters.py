@@ -17,9 +17,9 @@ NAMES = {
     "adaboost": ("adaboost", {}),
     "asymboost": ("asymboost", {}),
     "adacost": ("adacost", {}),
-    "csb0": ("csb0", {}),
-    "csb1": ("csb1", {}),
-    "csb2": ("csb2", {}),
+    "csb0": ("csb0", {"scale": "given"}),
+    "csb1": ("csb1", {"scale": "given"}),
+    "csb2": ("csb2", {"scale": "given"}),
     "adac1": ("adac1", {}),
     "adac2": ("adac2", {}),
     "adac3": ("adac3", {}),
@@ -34,6 +34,12 @@ NAMES = {
     "cga_sample": ("cost-generalized", {"prior": "sample"}),
 }
 """The golden file's names, and what the package calls them."""
+
+
+def costs_in_print(algorithm, costs):
+    """Return the pair (C_P, C_N) at which a recipe does what the package does; only CSB takes costs as given."""
+    costs = costs if algorithm.startswith("csb") else costs.normalised()
+    return costs.positive, costs.negative
 
 
 @dataclass

@@ -43,6 +43,7 @@ def losses_of(run, pool, labels, start, costs):
 @settings(max_examples=60, deadline=None)
 def test_leaf_values_leave_the_least_loss(share, costs):
     """Of a leaf with some weight of positives and of negatives; against a fine grid around the value."""
+    costs = costs.normalised()
     p, n = np.array([share]), np.array([1 - share])
     around = np.linspace(-0.5, 0.5, 401)
     losses = {
@@ -165,7 +166,7 @@ def test_the_exponential_loss_never_rises(name, options, seed, costs):
     pool, labels = pools.random_pool(seed)
     run = boost_pool(pool, labels, make_booster(name, costs, **options), 20, literal=True)
     start = costs.of(labels) if name.startswith("cost-generalized") else np.ones(len(labels))
-    bases = costs if name == "cost-sensitive-real" else Costs()
+    bases = costs.normalised() if name == "cost-sensitive-real" else Costs()
     losses = losses_of(run, pool, labels, start, bases)
     assert len(losses) == 21
     assert np.all(np.diff(losses) <= 1e-12 * losses[:-1])
@@ -233,7 +234,8 @@ def test_but_logits_score_has_no_limit_where_the_odds_exceed_ten():
 @pytest.mark.parametrize("costs", [Costs(4, 1), Costs(1, 2), Costs(30, 10)])
 def test_the_cost_sensitive_ones_converge_to_their_losses_minima(costs):
     """Both are 0 where C_P Pr(1|x) = C_N Pr(-1|x)."""
-    total = costs.positive + costs.negative
+    unit = min(costs.positive, costs.negative)
+    total = (costs.positive + costs.negative) / unit
     logit, real = converged("cost-sensitive-logit", costs), converged("cost-sensitive-real", costs)
     np.testing.assert_allclose(logit, half_odds + 0.5 * np.log(costs.ratio), rtol=0, atol=1e-3)
     np.testing.assert_allclose(real, (2 * half_odds + np.log(costs.ratio)) / total, rtol=0, atol=1e-3)

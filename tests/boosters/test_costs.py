@@ -327,3 +327,12 @@ def test_what_cannot_be_read_is_told_with_the_spellings(value):
 def test_bad_values_are_told(value, sentence):
     with pytest.raises(SettingsError, match=sentence):
         parse_costs(value)
+
+
+@given(st.floats(1e-3, 1e3), st.floats(1e-3, 1e3), st.integers(-40, 40))
+def test_normalised_costs_keep_their_ratio_and_have_no_unit(positive, negative, power):
+    one = Costs(positive, negative).normalised()
+    assert min(one.positive, one.negative) == 1
+    assert one.ratio == pytest.approx(positive / negative, rel=1e-15)
+    assert one.normalised() == one
+    assert Costs(positive * 2.0**power, negative * 2.0**power).normalised() == one

@@ -32,11 +32,12 @@ def test_weights_from_the_score_are_the_products_of_all_rounds(algorithm, seed, 
     """Whatever was chosen: the recipe is told the choices and steps, and multiplies its weights."""
     pool, labels = pools.random_pool(seed)
     booster = make(algorithm, costs, n_rounds + 1)
-    recipe = naive_boosters.RECIPES[algorithm](labels, costs.positive, costs.negative, n_rounds + 1)
+    pair = naive_boosters.costs_in_print(algorithm, costs)
+    recipe = naive_boosters.RECIPES[algorithm](labels, *pair, n_rounds + 1)
     recipe.start(np.full(len(labels), 1 / len(labels)))
     rng, state = np.random.default_rng(seed), BoostingState.start(labels)
     for h in pool[:, rng.integers(0, pool.shape[1], n_rounds)].T:
-        alpha = rng.uniform(-0.1, 0.3) / max(costs.positive, costs.negative)
+        alpha = rng.uniform(-0.1, 0.3) / max(pair)
         recipe.update(h.astype(float), alpha)
         state.add(h, alpha)
     weights = normalised(booster.log_weights(state))

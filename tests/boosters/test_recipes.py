@@ -27,7 +27,7 @@ def assert_same_run(algorithm, pool, labels, costs, *, literal, sample_weight=No
     booster = make_booster(registered, costs, n_rounds, **options)
     given_to_both = {"sample_weight": sample_weight, "literal": literal}
     run = boost_pool(pool, labels, booster, n_rounds, **given_to_both)
-    pair = costs.positive, costs.negative
+    pair = naive_boosters.costs_in_print(algorithm, costs)
     naive = naive_boosters.boost(algorithm, pool, labels, pair, n_rounds, **given_to_both)
     assert run.chosen == naive.chosen
     np.testing.assert_allclose(run.alphas, naive.alphas, rtol=1e-9, atol=1e-10)
@@ -95,7 +95,8 @@ CONFIDENT = [
 @settings(max_examples=25, deadline=None)
 def test_confident_boosters(name, options, by, seed, costs):
     pool, labels = pools.random_pool(seed)
-    pair = (costs.positive, costs.negative) if name.startswith("cost") else (1.0, 1.0)
+    unit = min(costs.positive, costs.negative)
+    pair = (costs.positive / unit, costs.negative / unit) if name.startswith("cost") else (1.0, 1.0)
     run = boost_pool(pool, labels, make_booster(name, costs, **options), 5, literal=True)
     chosen, score = naive_confidence.boost(name, pool, labels, pair, 5, by=by)
     assert run.chosen == chosen

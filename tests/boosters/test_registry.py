@@ -174,7 +174,7 @@ BROKEN = {
     "other": ("plugin_other:Other", "class Other:\n    name = 'other'", "is no subclass of .* but <class"),
     "made": (
         "plugin_made:made",
-        f"{GOOD}\nmade = Good(None)",
+        f"{GOOD}\nfrom vjcascade.boosters import Costs\nmade = Good(Costs())",
         "is no subclass of .* but <plugin_made.Good object",
     ),
     "half": (

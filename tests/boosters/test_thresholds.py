@@ -147,3 +147,11 @@ def test_hit_rates_out_of_range(hit_rate):
 def test_no_positive_no_threshold():
     with pytest.raises(SettingsError, match="at least one positive"):
         hit_rate_threshold(np.zeros(0), 0.9)
+
+
+@pytest.mark.parametrize("costs", [Costs(3, 1), Costs(0.3, 0.1), Costs(3e12, 1e12), Costs(2.1, 0.7)])
+def test_the_unit_of_costs_does_not_change_the_cheapest_threshold(costs):
+    """One miss costs as much as three false alarms: of the two thresholds, the lower."""
+    scores, labels = np.arange(5.0), np.array([1, -1, -1, -1, 1], np.int8)
+    threshold, cost = minimum_cost_threshold(scores, labels, costs)
+    assert (threshold, cost) == (-np.inf, pytest.approx(costs.positive))

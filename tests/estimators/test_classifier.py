@@ -9,7 +9,7 @@ pytest.importorskip("sklearn", reason="the estimators need scikit-learn")
 from sklearn.metrics import accuracy_score
 
 from vjcascade import CostBoostClassifier
-from vjcascade.boosters import Costs, decision_threshold
+from vjcascade.boosters import Costs, booster_names, decision_threshold
 from vjcascade.errors import SettingsError
 from vjcascade.estimators.rows import TrainingRows
 
@@ -114,6 +114,15 @@ def test_costs_are_written_in_many_ways(table, written):
         for costs in (4, written)
     ]
     np.testing.assert_allclose(*margins, rtol=1e-9)
+
+
+@pytest.mark.parametrize("booster", booster_names())
+@settings(deadline=None, max_examples=6)
+@given(st.integers(0, 10**6), st.one_of(st.sampled_from([1e12, 1e-6]), st.floats(1e-9, 1e12)))
+def test_the_unit_of_costs_changes_no_prediction(booster, seed, unit):
+    X, y = noisy_table(np.random.default_rng(seed), 150)
+    one, other = (CostBoostClassifier(booster, (4 * u, u), n_estimators=15).fit(X, y) for u in (1, unit))
+    same(one, other, X)
 
 
 def test_costs_turn_with_the_classes(table):

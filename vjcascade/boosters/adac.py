@@ -29,8 +29,9 @@ class AdaC(DiscreteBooster):
     def __init__(self, costs: Costs, n_rounds: int = 100, *, scale: CostScale = "max") -> None:
         super().__init__(costs, n_rounds)
         self.scale = checked_option("scale", scale, get_args(CostScale))
-        unit = max(costs.positive, costs.negative) if scale == "max" else costs.positive + costs.negative
-        self.item_costs = Costs(costs.positive / unit, costs.negative / unit)
+        pair = self.costs.positive, self.costs.negative
+        unit = max(pair) if scale == "max" else sum(pair)
+        self.item_costs = Costs(pair[0] / unit, pair[1] / unit)
 
     def selection_costs(self) -> tuple[float, float]:
         """Return c: weak classifiers are measured with c D."""

@@ -65,9 +65,16 @@ class Booster(ABC):
     Parameters
     ----------
     costs : Costs
-        Misclassification costs.
+        Misclassification costs, in any unit.
     n_rounds : int
         Rounds planned at most; some boosters spread their asymmetry over them.
+
+    Attributes
+    ----------
+    costs : Costs
+        The same ratio, with the smaller cost 1, so that no unit of costs can change a model.
+    n_rounds : int
+        As given.
     """
 
     name: ClassVar[str]
@@ -80,7 +87,7 @@ class Booster(ABC):
     """Whether costs matter while it learns. If not, they can be met afterwards, by a threshold."""
 
     def __init__(self, costs: Costs, n_rounds: int = 100) -> None:
-        self.costs = costs
+        self.costs = costs.normalised()
         self.n_rounds = n_rounds
 
     def log_prior(self, state: BoostingState) -> Floats:

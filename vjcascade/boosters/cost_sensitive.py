@@ -118,9 +118,9 @@ class CostSensitiveAdaBoost(TwoExponentials):
         underflow after some hundred rounds; here they are. With the printed rule a step may be negative
         (`sign="any"`); in a pool that holds the negative of each of its classifiers it makes no difference.
     Reduces to AdaBoost
-        At C_P = C_N = c, with f divided by c.
+        At any equal costs.
     Costs
-        Any. Their scale only divides f: choices and decisions do not change.
+        Any, on any scale: it would only divide f, so the smaller cost is taken as 1.
     Degenerate
         alpha > 0 only if C_P B + C_N D < (C_P T_P + C_N T_N)/2: else the loss is 1, and boosting stops. A perfect h
         gets 13.8 / min(C_P, C_N). Once mistakes are rare, negatives outweigh positives: on new samples the
@@ -211,10 +211,9 @@ class AdaBoostDB(TwoExponentials):
         differ in 10 to 20 % of rounds at costs 2:1 to 4:1. `select="minloss"` from `prior="balanced"` is
         Cost-Sensitive AdaBoost from the same prior, exactly.
     Reduces to AdaBoost
-        With `prior="uniform"`, at C_P = C_N = c, with f divided by c; from the paper's balanced start, only on
-        classes of equal weight.
+        With `prior="uniform"`, at any equal costs; from the paper's balanced start, only on classes of equal weight.
     Costs
-        Any, whole numbers or not. Their scale only divides f.
+        Any, whole numbers or not, on any scale: it would only divide f, so the smaller cost is taken as 1.
     Degenerate
         As Cost-Sensitive AdaBoost. The classifier that calls everything positive has
         :math:`\alpha = \log(C_P A_P / C_N A_N)/(C_P + C_N)`.

@@ -63,8 +63,6 @@ class Costs:
     def from_ratio(cls, ratio: float) -> Costs:
         """Return the costs with C_P / C_N = `ratio`, the smaller of them 1.
 
-        That is the scale that the boosters of the CSB family were made for; no other booster minds.
-
         Raises
         ------
         SettingsError
@@ -92,6 +90,17 @@ class Costs:
             raise SettingsError(f"gamma {_shown(gamma)} is not a number in (0, 1)")
         written = Fraction(repr(number))  # 4/5, not the nearest float: 0.8 must be 4:1 exactly
         return cls.from_ratio(float(written / (1 - written)))
+
+    def normalised(self) -> Costs:
+        """Return the costs with the same ratio, the smaller of them 1: whatever their unit was.
+
+        Examples
+        --------
+        >>> Costs(4e12, 1e12).normalised(), Costs(0.5, 1).normalised()
+        (Costs(positive=4.0, negative=1.0), Costs(positive=1.0, negative=2.0))
+        """
+        unit = min(self.positive, self.negative)
+        return Costs(self.positive / unit, self.negative / unit)
 
     @property
     def ratio(self) -> float:

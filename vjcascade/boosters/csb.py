@@ -10,7 +10,7 @@ from vjcascade.boosters.base import DiscreteBooster, checked_option, half_log_od
 from vjcascade.boosters.costs import Costs
 from vjcascade.boosters.state import BoostingState, Floats, Round
 
-CostScale = Literal["given", "min"]
+CostScale = Literal["min", "given"]
 
 
 class CSB0(DiscreteBooster):
@@ -28,8 +28,8 @@ class CSB0(DiscreteBooster):
     Reduces to AdaBoost
         Never: at costs (1, 1) the weights never change, and the same weak classifier is chosen for ever.
     Costs
-        The scale matters: (3, 1) and (6, 2) give different ensembles. Ting has the smaller cost 1; `scale="min"`
-        divides both by it. Costs below 1 weigh mistakes down.
+        Any, on any scale: both are divided by the smaller one, as Ting has it. In the printed recipe the scale
+        matters, (3, 1) and (6, 2) give different ensembles, and costs below 1 weigh mistakes down: `scale="given"`.
     Degenerate
         With C_N = 1, once h misses no positive, the weights are fixed for good. At 1000:1 the ensemble calls
         everything positive. Else as AdaBoost.
@@ -40,8 +40,8 @@ class CSB0(DiscreteBooster):
         Misclassification costs.
     n_rounds : int
         Not used.
-    scale : {"given", "min"}
-        Take the costs as given, or divided by the smaller one.
+    scale : {"min", "given"}
+        Divide the costs by the smaller one, or take them as given.
 
     References
     ----------
@@ -59,11 +59,10 @@ class CSB0(DiscreteBooster):
 
     name: ClassVar[str] = "csb0"
 
-    def __init__(self, costs: Costs, n_rounds: int = 100, *, scale: CostScale = "given") -> None:
+    def __init__(self, costs: Costs, n_rounds: int = 100, *, scale: CostScale = "min") -> None:
         super().__init__(costs, n_rounds)
         self.scale = checked_option("scale", scale, get_args(CostScale))
-        least = min(costs.positive, costs.negative) if scale == "min" else 1.0
-        self.vote_costs = Costs(costs.positive / least, costs.negative / least)
+        self.vote_costs = costs if scale == "given" else self.costs
 
     def log_weights(self, state: BoostingState) -> Floats:
         """Return log D_0 + (1 + e) log C."""
@@ -100,8 +99,8 @@ class CSB1(CSB0):
 class CSB2(CSB0):
     r"""CSB0 whose weights also take AdaBoost's step, :math:`D \propto D\, C_y^{[h \ne y]} e^{-\alpha y h}`.
 
-    Closed form: :math:`C_y^{1 + e} e^{-y f}`. All else as `CSB0`, but at costs (1, 1), and only there, its choices
-    are AdaBoost's (the paper says at all equal costs).
+    Closed form: :math:`C_y^{1 + e} e^{-y f}`. All else as `CSB0`, but at equal costs its choices are AdaBoost's; with
+    `scale="given"` at costs (1, 1) only (the paper says at all equal costs).
 
     Examples
     --------

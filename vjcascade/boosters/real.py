@@ -129,9 +129,9 @@ class CostSensitiveRealBoost(ConfidenceBooster):
     Mended
         Nothing.
     Reduces to AdaBoost
-        At equal costs it is Real AdaBoost with `criterion="exponential"`, f divided by the cost.
+        At equal costs it is Real AdaBoost with `criterion="exponential"`.
     Costs
-        Any. Their scale only divides f.
+        Any, on any scale: it would only divide f, so the smaller cost is taken as 1.
     Degenerate
         C_P P and C_N N, as shares of their sum, are clipped to 1e-5. Mistakes of the costly class weigh most while f is
         wrong, least once it is right (asymmetry swapping, as in Cost-Sensitive AdaBoost). At 1000:1 a leaf without

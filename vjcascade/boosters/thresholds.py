@@ -12,6 +12,9 @@ from vjcascade.boosters.state import Floats
 from vjcascade.checks import checked_number
 from vjcascade.errors import SettingsError
 
+COST_TOLERANCE = 1e-12
+"""Costs of decisions that differ by no larger a share are equal: in another unit, 3 times 0.1 is not 0.3."""
+
 
 def probability_threshold(costs: Costs) -> float:
     """Return C_N / (C_P + C_N), Bayes' threshold on the probability of a positive.
@@ -152,7 +155,7 @@ def minimum_cost_threshold(
     cuts = np.concatenate([[-np.inf], between, [np.inf]])
     misses, rejected = (_weight_below(cuts, scores[side], weights[side]) for side in (labels > 0, labels < 0))
     total = costs.positive * misses + costs.negative * (rejected[-1] - rejected)
-    best = int(np.argmin(total))
+    best = int(np.argmax(total <= total.min() * (1 + COST_TOLERANCE)))  # the first of equally cheap ones
     return float(cuts[best]), float(total[best])
 
 
