@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.boosters import Booster, BoostingState
+from vjcascade.boosters.checked import checked
 from vjcascade.boosters.state import Floats
 from vjcascade.learning.search import Search
 from vjcascade.learning.trees import Tree, ValuesOf, grow_tree
@@ -74,8 +75,13 @@ def boost(
     ------
     WeakClassifier
         One a round; never one that has learnt nothing.
+
+    Raises
+    ------
+    SettingsError
+        If an answer of the booster, a plug-in perhaps, cannot be right.
     """
-    state = BoostingState.start(search.labels, sample_weight)
+    booster, state = checked(booster), BoostingState.start(search.labels, sample_weight)
     while True:
         round_ = booster.begin_round(state)
         tree = grow_tree(search, booster, round_, max_depth)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.boosters.base import Booster
+from vjcascade.boosters.checked import checked
 from vjcascade.boosters.state import BoostingState, Floats
 from vjcascade.errors import SettingsError
 
@@ -85,7 +86,8 @@ def boost_pool(
     Raises
     ------
     SettingsError
-        If pool and labels do not fit each other, hold other values, or one class is missing.
+        If pool and labels do not fit each other, hold other values, one class is missing, or an answer of the
+        booster, a plug-in perhaps, cannot be right.
 
     Examples
     --------
@@ -97,7 +99,7 @@ def boost_pool(
     [0, 1]
     """
     _check(pool, labels)
-    state = BoostingState.start(labels, sample_weight)
+    booster, state = checked(booster), BoostingState.start(labels, sample_weight)
     counts = np.isfinite(state.log_prior)
     outputs, sides = (pool > 0).astype(np.int8), np.array([-1, 1], np.int8)
     calls_positive = outputs.astype(np.float64)
