@@ -110,6 +110,15 @@ def test_hostile_files(tmp_path):
     assert "1,000,000,000 rounds" in page.text
 
 
+@pytest.mark.parametrize(("measured_on", "mark"), [("training", "*"), ("held-out", "")])
+def test_false_alarms_of_all_stages_carry_the_star(tmp_path, measured_on, mark):
+    record = doubles.stage_record(1, false_alarm_rate_on=measured_on).as_dict()
+    metadata = {"settings": {}, "data": {}, "stages": [record]}
+    builders.accept_all(n_stages=1).with_metadata(metadata).save(tmp_path / "model.xml")
+    html = build_report(tmp_path / "model.xml")
+    assert f'<td>1.0e-07<span class="mark">{mark}</span></td>' in html
+
+
 PLAIN = (
     st.none()
     | st.booleans()
