@@ -17,7 +17,7 @@ from vjcascade import Size
 from vjcascade.buffers import ReusableBuffer
 from vjcascade.features import HaarMode, enumerate_haar
 from vjcascade.features.integrals import WindowIntegrals
-from vjcascade.imaging import list_images, read_gray, resize_exact
+from vjcascade.imaging import find_images, read_gray, resize_exact
 from vjcascade.learning.samples import WindowSamples, samples_of
 from vjcascade.parallel import default_threads
 
@@ -118,7 +118,7 @@ def window_samples(
 def photo_windows(n: int, window: Size, folder: Path | None = None) -> NDArray[np.uint8]:
     """Cut windows with contrast at random from the photos of a folder, or from those inside scikit-image."""
     inside = Path(skimage.__file__).parent / "data"
-    photos = _read(list_images(folder) if folder else [inside / name for name in PHOTOS], window)
+    photos = _read(find_images(folder).paths if folder else [inside / name for name in PHOTOS], window)
     rng = np.random.default_rng(0)
     crops = (_random_crop(photo, window, rng) for photo in itertools.cycle(photos))
     with_contrast = (crop for crop in crops if crop[1:-1, 1:-1].std() > LEAST_CONTRAST)
@@ -127,7 +127,7 @@ def photo_windows(n: int, window: Size, folder: Path | None = None) -> NDArray[n
 
 def face_windows(n: int, window: Size, folder: Path | None = None) -> NDArray[np.uint8]:
     """Return crops of a folder, or the faces inside scikit-image; as many altered copies as it takes."""
-    crops = _read(list_images(folder), Size(1, 1)) if folder else _faces()
+    crops = _read(find_images(folder).paths, Size(1, 1)) if folder else _faces()
     resized = [resize_exact(crop, window) for crop in crops]
     copies = _altered_copies(resized, np.random.default_rng(1))
     return np.array(list(itertools.islice(itertools.chain(resized, copies), n)))

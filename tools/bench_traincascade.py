@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from vjcascade import Cascade, Size
 from vjcascade.detection.scanner import evaluate_windows
-from vjcascade.imaging import list_images, read_gray, resize_crop
+from vjcascade.imaging import find_images, read_gray, resize_crop
 
 WINDOW = Size(24, 24)
 N_POSITIVES, N_NEGATIVES, N_PHOTOS = 2000, 4000, 500
@@ -94,7 +94,9 @@ def main() -> None:
         else:
             file, _, *took = reference
             runs.append(Trained("3.4.18", Cascade.load(arguments.data / "opencv-trained" / file), *took))
-        hits = np.array([read_gray(path) for path in list_images(data / "faces-train" / "opencv24" / "val")])
+        hits = np.array(
+            [read_gray(path) for path in find_images(data / "faces-train" / "opencv24" / "val").paths]
+        )
         crops = np.array(list(_random_crops(data / "negatives-test", arguments.crops)))
         _print_table(runs, hits, crops)
 
@@ -105,7 +107,7 @@ def _choose(data: Path) -> tuple[Path, Path]:
     crops = sorted((data / "faces-train" / "opencv24").glob("*/*.png"), key=lambda path: path.name)
     for folder, paths in (
         (positives, crops[:N_POSITIVES]),
-        (photos, list_images(data / "negatives-train")[:N_PHOTOS]),
+        (photos, find_images(data / "negatives-train").paths[:N_PHOTOS]),
     ):
         folder.mkdir()
         for path in paths:
@@ -144,8 +146,8 @@ def _ours(task: Task, output: Path) -> Trained:
 def _opencv(task: Task, program: Path, output: Path) -> Trained:
     output.mkdir()
     vec, background = output / "faces.vec", output / "bg.txt"
-    _write_vec(vec, [read_gray(path) for path in list_images(task.positives)])
-    background.write_text("".join(f"{path}\n" for path in list_images(task.photos)))
+    _write_vec(vec, [read_gray(path) for path in find_images(task.positives).paths])
+    background.write_text("".join(f"{path}\n" for path in find_images(task.photos).paths))
     n_positives = N_POSITIVES - SPARE * task.n_stages
     options = f"-numPos {n_positives} -numNeg {N_NEGATIVES} -numStages {task.n_stages} -w 24 -h 24 -bt GAB"
     features = "-featureType LBP" if task.features == "lbp" else "-featureType HAAR -mode BASIC"
@@ -175,7 +177,7 @@ def _write_vec(path: Path, crops: Sequence[NDArray[np.uint8]]) -> None:
 def _random_crops(photos: Path, n: int) -> Iterator[NDArray[np.uint8]]:
     """Yield square crops of random places and sizes, the same number from each photo."""
     rng = np.random.default_rng(0)
-    pictures = [read_gray(path) for path in list_images(photos)]
+    pictures = [read_gray(path) for path in find_images(photos).paths]
     for i in range(n):
         picture = pictures[i % len(pictures)]
         shorter = min(picture.shape)

@@ -13,7 +13,7 @@ from library_process import LibraryError, LibraryProcess
 from numpy.typing import NDArray
 from opencv_environment import VARIABLE, absence, opencv_python
 
-from vjcascade.imaging import list_images, read_image
+from vjcascade.imaging import find_images, read_image
 
 PROJECT = Path(__file__).resolve().parent.parent
 SHARED_DATA = PROJECT.parent / "shared" / "data"
@@ -153,7 +153,7 @@ class Pictures:
 
 def pictures_in(folder: Path) -> list[Path]:
     """Return the pictures in a folder, in a fixed order."""
-    return [path for path in list_images(folder) if path.suffix in SUFFIXES]
+    return [path for path in find_images(folder).paths if path.suffix in SUFFIXES]
 
 
 def bgr(path: Path) -> NDArray[np.uint8]:
