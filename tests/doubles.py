@@ -1,4 +1,4 @@
-"""Stand-ins for what training works on: explicit weak classifiers, pictures in memory, a small quick run."""
+"""Stand-ins for what training works on: pictures in memory, a small quick run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import builders
 import msgspec
 import numpy as np
 
-from vjcascade.learning.weak_splits import Stump
 from vjcascade.training.checkpoint import Checkpoint
 from vjcascade.training.data.backgrounds import BackgroundImage, BackgroundImages
 from vjcascade.training.data.positives import Positives
@@ -22,31 +21,6 @@ from vjcascade.training.events import Progress, Rates, StageRecord, null_listene
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.trainer import train_stages
 from vjcascade.types import Size
-
-
-class PoolSearch:
-    """In the place of `StumpSearch`: weak classifiers given by their outputs, one row each."""
-
-    def __init__(self, pool, labels):
-        self.pool = np.asarray(pool, np.int8)
-        self.labels = np.asarray(labels, np.int8)
-
-    def candidates(self, round_, booster):  # noqa: ARG002
-        errors = zip(
-            (self.pool < 0) @ round_.positive_part, (self.pool > 0) @ round_.negative_part, strict=True
-        )
-        return [Stump(i, np.float32(0), (-1, 1), float(p), float(n)) for i, (p, n) in enumerate(errors)]
-
-    def values(self, feature):
-        return self.pool[feature].astype(np.float32)
-
-
-def random_pool(rng, n_weak, n_samples, noise=0.35):
-    """Return labels of both classes and weak classifiers that are wrong on a share of them."""
-    labels = np.where(rng.random(n_samples) < 0.5, 1, -1).astype(np.int8)
-    labels[:2] = 1, -1
-    wrong = rng.random((n_weak, n_samples)) < noise
-    return np.where(wrong, -labels, labels).astype(np.int8), labels
 
 
 class Pictures:

@@ -32,6 +32,7 @@ from vjcascade.buffers import ReusableBuffer
 from vjcascade.errors import SettingsError
 from vjcascade.features import HaarMode, count_haar
 from vjcascade.learning.boosting import boost
+from vjcascade.learning.criteria import WeightedError
 from vjcascade.learning.samples import WindowSamples
 from vjcascade.learning.search import StumpSearch
 from vjcascade.parallel import checked_memory
@@ -41,7 +42,7 @@ from vjcascade.training.usage import resident_memory
 PEER_FEATURES = 2000
 BOOSTERS = ("adaboost", "cost-generalized")
 COSTS = Costs(2.0, 1.0)
-LINE = np.ones(2)
+LINE = np.ones((1, 2))
 
 ROUNDS, TABLE_ROUNDS = 200, 50
 TABLE_SIZES = (1000, 2000, 5000, 10_000, 20_000, 40_000)
@@ -66,10 +67,9 @@ def main() -> None:
     for name, times in measure(samples, arguments.rounds, arguments.threads).items():
         print_row(f"{name}: a round, mean of {len(times)}", mean(times), samples)
         print_row(f"{name}: a round, the last half", mean(times[len(times) // 2 :]), samples)
-    search = StumpSearch(samples, arguments.threads)
     round_ = first_round(samples)
-    every = np.arange(n_features)
-    print_row("a full scan", timed(lambda: search._errors(LINE, round_, every))[1], samples)
+    every, errors = np.arange(n_features), WeightedError(LINE, samples, round_, arguments.threads)
+    print_row("a full scan", timed(lambda: errors.exact(every))[1], samples)
     peer = sklearn_stump(samples, round_.weights)
     print(f"| scikit-learn's exact stump, one feature after the other | | | {peer:.2f} |")
     print(f"\npeak memory: {peak_memory():.2f} GiB")

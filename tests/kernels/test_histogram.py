@@ -16,7 +16,7 @@ from vjcascade.kernels.histogram import (
     least_on_lines,
 )
 from vjcascade.kernels.tiles import GROUP, GROUPS, TILE
-from vjcascade.learning.histograms import GINI_ROUNDING
+from vjcascade.learning.criteria import GINI_ROUNDING
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -10,7 +10,7 @@ from vjcascade.kernels import histogram, subset
 from vjcascade.kernels.haar import N_BINS
 from vjcascade.kernels.histogram import PART
 from vjcascade.kernels.tiles import GROUP, GROUPS
-from vjcascade.learning.histograms import GINI_ROUNDING
+from vjcascade.learning.criteria import GINI_ROUNDING
 
 
 def some_codes(rng, n_features, n_samples):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,11 +13,26 @@ from vjcascade.features.bins import Bins, shape_of_tiles
 from vjcascade.kernels import histogram
 from vjcascade.kernels.stump import least_gini, least_on_line
 from vjcascade.learning import histograms as module
+from vjcascade.learning.criteria import GiniImpurity, _LineCriterion
 from vjcascade.learning.histograms import Histograms
-from vjcascade.learning.weak_splits import SUBSETS
+from vjcascade.learning.weak_splits import SUBSETS, THRESHOLDS
 
 N_POSITIVES, N_SAMPLES = 40, 90
 LINES = np.array([[1.0, 1.0], [0.2, 3.0]])
+
+
+class Lines(_LineCriterion):
+    """What histograms need to know of the values of some lines."""
+
+    exact = None
+
+
+def lines_of(round_, lines=LINES, splits=THRESHOLDS):
+    return Lines(lines, SimpleNamespace(splits=splits), round_)
+
+
+def gini_of(round_, factors):
+    return GiniImpurity(factors, SimpleNamespace(splits=THRESHOLDS), round_)
 
 
 @pytest.fixture(autouse=True)
@@ -69,10 +85,10 @@ def test_bounds_hold_in_every_round(rng, bins, scale):
     factors = np.array([0.5, 2.0])
     for weights in weights_of_a_run(rng, 60, scale):
         round_ = round_of(weights)
-        lines, exact = one.on_lines(LINES, round_), exact_lines(bins, round_)
+        lines, exact = one.measure(lines_of(round_)), exact_lines(bins, round_)
         assert (lines.lowest <= exact).all()
         assert (exact <= lines.highest).all()
-        gini, exact = other.gini(factors, round_), exact_gini(bins, round_, factors)
+        gini, exact = other.measure(gini_of(round_, factors)), exact_gini(bins, round_, factors)
         assert (gini.lowest <= exact).all()
         assert (exact <= gini.highest).all()
 
@@ -80,7 +96,7 @@ def test_bounds_hold_in_every_round(rng, bins, scale):
 def test_bounds_are_as_close_as_is_tolerated(rng, bins):
     measured = Histograms(Bins.of_rows(bins))
     for weights in weights_of_a_run(rng, 30, 2.0):
-        lines = measured.on_lines(LINES[:1], round_of(weights))
+        lines = measured.measure(lines_of(round_of(weights), LINES[:1]))
         assert (lines.highest - lines.lowest).max() <= 2.1 * module.FIRST_TOLERANCE
 
 
@@ -92,7 +108,7 @@ def test_bits_that_go_for_one_class_are_not_missed_in_the_other(bins):
     for i in range(40):
         positive[:N_POSITIVES] = np.where(np.arange(N_POSITIVES) % 3 == i % 3, 8.0, 1.0)
         positive /= positive.sum()
-        lines = measured.on_lines(LINES[:1], a_round(positive, negative))
+        lines = measured.measure(lines_of(a_round(positive, negative), LINES[:1]))
         assert (lines.highest - lines.lowest).max() <= 6.1 * module.FIRST_TOLERANCE
 
 
@@ -100,7 +116,7 @@ def test_both_parts_in_every_sample(rng, bins):
     measured = Histograms(Bins.of_rows(bins))
     for _ in range(5):
         round_ = a_round(rng.random(N_SAMPLES), rng.random(N_SAMPLES) ** 4)
-        gini, exact = measured.gini(np.ones(2), round_), exact_gini(bins, round_, np.ones(2))
+        gini, exact = measured.measure(gini_of(round_, np.ones(2))), exact_gini(bins, round_, np.ones(2))
         assert (gini.lowest <= exact).all()
         assert (exact <= gini.highest).all()
 
@@ -114,11 +130,11 @@ def test_only_what_changed_by_another_factor_is_added_up(rng, bins, monkeypatch)
     monkeypatch.setattr(module, "FIRST_TOLERANCE", 1e-5)
     measured = Histograms(Bins.of_rows(bins))
     weights = rng.uniform(0.5, 1, N_SAMPLES)
-    measured.on_lines(LINES, round_of(weights))
+    measured.measure(lines_of(round_of(weights)))
     changed = [3, 20, 55]
     weights[changed] *= 4
     weights[:N_POSITIVES] *= 0.1
-    measured.on_lines(LINES, round_of(weights))
+    measured.measure(lines_of(round_of(weights)))
     assert seen[0] == list(range(N_SAMPLES))
     assert seen[1] == changed
 
@@ -133,7 +149,7 @@ def test_samples_that_change_often_come_to_the_front(bins, rng, monkeypatch):
     for _ in range(40):
         weights[often] = rng.uniform(0.5, 2, len(often)) / N_SAMPLES
         round_ = round_of(weights / weights.sum())
-        lines, exact = moving.on_lines(LINES, round_), exact_lines(bins, round_)
+        lines, exact = moving.measure(lines_of(round_)), exact_lines(bins, round_)
         assert (lines.lowest <= exact).all()
         assert (exact <= lines.highest).all()
     assert (mine.columns[often] < module.FRONT_SHARE * N_SAMPLES).all()
@@ -145,7 +161,7 @@ def spread_of(measured):
 
 
 @pytest.mark.parametrize(("scale", "n_threads", "share"), [(1.0, 1, 0.7), (2.0, 3, 0.7), (1e3, 1, 1.0)])
-def test_bounds_of_some_features_can_be_made_closer(rng, scale, n_threads, share):
+def test_bounds_of_some_features_can_be_refined(rng, scale, n_threads, share):
     """Of lines and of impurities; few features or many, in any order. Bits that were lost do not come back."""
     bins = rng.integers(0, 256, (150, N_SAMPLES)).astype(np.uint8)
     few, many = np.array([130, 2, 17]), rng.permutation(len(bins))
@@ -153,29 +169,31 @@ def test_bounds_of_some_features_can_be_made_closer(rng, scale, n_threads, share
     factors = np.array([0.5, 2.0])
     for weights in weights_of_a_run(rng, 20, scale):
         round_ = round_of(weights)
-        lines, exact = one.on_lines(LINES, round_), exact_lines(bins, round_)
-        gini, exact_impurity = other.gini(factors, round_), exact_gini(bins, round_, factors)
+        of_lines, of_gini = lines_of(round_), gini_of(round_, factors)
+        lines, exact = one.measure(of_lines), exact_lines(bins, round_)
+        gini, exact_impurity = other.measure(of_gini), exact_gini(bins, round_, factors)
         for features in (few, many):
-            closer = one.closer(features)
-            assert (closer.lowest <= exact[:, features]).all()
-            assert (exact[:, features] <= closer.highest).all()
-            assert spread_of(closer) <= max(spread_of(lines) * share, 2e-5)
-            closer = other.closer(features)
-            assert (closer.lowest <= exact_impurity[features]).all()
-            assert (exact_impurity[features] <= closer.highest).all()
-            assert spread_of(closer) <= max(spread_of(gini) * share, 2e-5)
+            refined = one.refine(of_lines, features)
+            assert (refined.lowest <= exact[:, features]).all()
+            assert (exact[:, features] <= refined.highest).all()
+            assert spread_of(refined) <= max(spread_of(lines) * share, 2e-5)
+            refined = other.refine(of_gini, features)
+            assert (refined.lowest <= exact_impurity[features]).all()
+            assert (exact_impurity[features] <= refined.highest).all()
+            assert spread_of(refined) <= max(spread_of(gini) * share, 2e-5)
 
 
 def test_bounds_of_subsets_hold(rng, bins):
-    """Also when they are made closer."""
+    """Also when they are made refined."""
     every = np.arange(len(bins))
-    measured = Histograms(Bins.of_rows(bins), 2, SUBSETS)
+    measured = Histograms(Bins.of_rows(bins), 2)
     for weights in weights_of_a_run(rng, 10, 2.0):
         round_ = round_of(weights)
         exact = np.empty((len(LINES), len(bins)))
         for (a, b), row in zip(LINES, exact, strict=True):
-            SUBSETS.exact_least_error(bins, a * round_.positive_part, b * round_.negative_part, row)
-        for lines in (measured.on_lines(LINES, round_), measured.closer(every)):
+            row[:] = SUBSETS.exact_least_error(bins, a * round_.positive_part, b * round_.negative_part)
+        criterion = lines_of(round_, splits=SUBSETS)
+        for lines in (measured.measure(criterion), measured.refine(criterion, every)):
             assert (lines.lowest <= exact).all()
             assert (exact <= lines.highest).all()
 
@@ -192,10 +210,11 @@ def test_where_histograms_and_bins_are_kept_changes_nothing(rng, tmp_path):
     on_disk.tiles[:] = in_memory.tiles
     one, other = Histograms(in_memory), Histograms(on_disk, space=ReusableBuffer(tmp_path))
     for weights in weights_of_a_run(rng, 20, 2.0):
-        round_ = round_of(weights)
-        assert one.on_lines(LINES, round_).lowest.tobytes() == other.on_lines(LINES, round_).lowest.tobytes()
+        criterion = lines_of(round_of(weights))
+        assert one.measure(criterion).lowest.tobytes() == other.measure(criterion).lowest.tobytes()
         features = rng.permutation(150)[:70]
-        assert one.closer(features).lowest.tobytes() == other.closer(features).lowest.tobytes()
+        refined = [some.refine(criterion, features).lowest.tobytes() for some in (one, other)]
+        assert refined[0] == refined[1]
     assert np.array_equal(in_memory.columns, on_disk.columns)
 
 
@@ -204,8 +223,8 @@ def test_nothing_holds_histograms_that_nobody_needs(bins, rng):
     gc.disable()
     try:
         measured = Histograms(Bins.of_rows(bins))
-        measured.on_lines(LINES, round_of(rng.random(N_SAMPLES)))
-        measured.gini(np.ones(2), round_of(rng.random(N_SAMPLES)))
+        measured.measure(lines_of(round_of(rng.random(N_SAMPLES))))
+        measured.measure(gini_of(round_of(rng.random(N_SAMPLES)), np.ones(2)))
         watched = weakref.ref(measured)
         del measured
         assert watched() is None
@@ -213,21 +232,22 @@ def test_nothing_holds_histograms_that_nobody_needs(bins, rng):
         gc.enable()
 
 
-def test_what_is_not_kept_cannot_be_made_closer(rng, bins, monkeypatch):
+def test_what_is_not_kept_cannot_be_refined(rng, bins, monkeypatch):
     monkeypatch.setattr(module, "MIN_SAMPLES_TO_KEEP", N_SAMPLES + 1)
     measured = Histograms(Bins.of_rows(bins))
-    measured.on_lines(LINES, round_of(rng.random(N_SAMPLES)))
-    assert measured.closer(np.array([1])) is None
+    criterion = lines_of(round_of(rng.random(N_SAMPLES)))
+    measured.measure(criterion)
+    assert measured.refine(criterion, np.array([1])) is None
 
 
 def test_a_part_of_the_samples_leaves_what_is_kept(rng, bins):
     """A tree's node has its own weights; the next round's are near the whole round's."""
     measured = Histograms(Bins.of_rows(bins))
     round_ = round_of(rng.random(N_SAMPLES))
-    measured.on_lines(LINES, round_)
+    measured.measure(lines_of(round_))
     kept, histograms = measured._kept, measured._histograms.copy()
     inside = round_.within(rng.random(N_SAMPLES) < 0.5)
-    lines, exact = measured.on_lines(LINES, inside), exact_lines(bins, inside)
+    lines, exact = measured.measure(lines_of(inside)), exact_lines(bins, inside)
     assert (lines.lowest <= exact).all()
     assert (exact <= lines.highest).all()
     assert measured._kept is kept
@@ -238,7 +258,7 @@ def test_a_class_without_weight(rng, bins):
     measured = Histograms(Bins.of_rows(bins))
     for positive in (rng.random(N_SAMPLES), np.zeros(N_SAMPLES), rng.random(N_SAMPLES)):
         round_ = a_round(positive, rng.random(N_SAMPLES))
-        lines, exact = measured.on_lines(LINES, round_), exact_lines(bins, round_)
+        lines, exact = measured.measure(lines_of(round_)), exact_lines(bins, round_)
         assert (lines.lowest <= exact).all()
         assert (exact <= lines.highest).all()
 
@@ -250,14 +270,14 @@ def test_threads_and_blocks_do_not_matter(rng, bins, monkeypatch):
     for per_task, n_threads in ((16, 1), (1, 2), (2, 3)):
         monkeypatch.setattr(module, "TILES_PER_TASK", per_task)
         measured = Histograms(Bins.of_rows(bins), n_threads)
-        results.append([measured.on_lines(LINES, round_of(some)).lowest.tobytes() for some in weights])
+        results.append([measured.measure(lines_of(round_of(some))).lowest.tobytes() for some in weights])
     assert results[0] == results[1] == results[2]
 
 
 def test_tolerance_follows_what_bounds_leave_open(bins):
     measured = Histograms(Bins.of_rows(bins))
-    measured.balance(len(bins))
+    measured.adapt_tolerance(len(bins))
     assert measured._tolerance < module.FIRST_TOLERANCE
     for _ in range(40):
-        measured.balance(0)
+        measured.adapt_tolerance(0)
     assert measured._tolerance == module.TOLERANCES[1]

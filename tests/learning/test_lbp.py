@@ -55,8 +55,7 @@ def test_every_round_finds_the_best_features(rng, monkeypatch, name):
     state = BoostingState.start(search.labels)
     for _ in range(6):
         round_ = booster.begin_round(state)
-        find = search._least_errors if booster.loss_is_linear else search._least_losses
-        features, losses = find(round_, booster), losses_of(search, round_, booster)
+        features, losses = search.best_features(round_, booster), losses_of(search, round_, booster)
         assert np.sort(losses[features]) == pytest.approx(np.sort(losses)[:N_EXACT], abs=1e-9)
         tree = grow_tree(search, booster, round_, 1)
         where = tree.leaves_of(search.values)

@@ -10,7 +10,8 @@ from vjcascade.boosters import BoostingState, Costs, Round, booster_names, make_
 from vjcascade.features import HaarMode, enumerate_haar
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.kernels import histogram
-from vjcascade.learning import histograms, search as module
+from vjcascade.learning import criteria, histograms, search as module
+from vjcascade.learning.criteria import WeightedError
 from vjcascade.learning.samples import samples_of
 from vjcascade.learning.search import N_EXACT, StumpSearch
 from vjcascade.learning.trees import best_stump, grow_tree
@@ -165,7 +166,7 @@ def test_neighbouring_values_are_told_apart(rng):
 @pytest.mark.parametrize("n_threads", [2, 4])
 def test_threads_do_not_matter(n_threads, monkeypatch):
     monkeypatch.setattr(histograms, "TILES_PER_TASK", 1)
-    monkeypatch.setattr(module, "MEASURED_PER_TASK", 5)
+    monkeypatch.setattr(criteria, "FEATURES_PER_TASK", 5)
     pool = enumerate_haar(WINDOW, HaarMode.ALL)
     results = []
     for threads in (1, n_threads):
@@ -207,7 +208,7 @@ def binned_losses(bins, round_, booster):
 def test_concave_losses_equal_brute_force_over_all_features(rng, monkeypatch, name, costs, options):
     """In a real run, every round's best features are those of least loss over the whole pool.
 
-    Where the booster's sieve gives bounds or is the loss itself, exactly; where it is a guide, almost.
+    Where the booster gives bounds or its guide is the loss itself, exactly; where it is a mere guide, almost.
     """
     monkeypatch.setattr(module, "N_GUIDED", 40)
     monkeypatch.setattr(histograms, "MIN_SAMPLES_TO_KEEP", 1)
@@ -217,7 +218,7 @@ def test_concave_losses_equal_brute_force_over_all_features(rng, monkeypatch, na
     for _ in range(8):
         round_ = booster.begin_round(state)
         losses = binned_losses(all_bins(search), round_, booster)
-        features = search._least_losses(round_, booster)
+        features = search.best_features(round_, booster)
         if name in {"real", "cost-sensitive-real"}:
             drop = booster.loss(np.zeros(1), np.array([round_.negative_weight]), round_)[0] - losses.min()
             assert losses[features].min() <= losses.min() + 0.02 * drop
@@ -253,9 +254,11 @@ def test_every_round_equals_a_full_scan(name, monkeypatch):
     every = np.arange(len(search.samples.bins))
     for _ in range(40):
         round_ = booster.begin_round(state)
-        errors = search._errors(booster.loss_bounds(0.0, 0.0, round_).lines[0], round_, every)
+        errors = WeightedError(booster.loss_bounds(0.0, 0.0, round_).lines, search.samples, round_).exact(
+            every
+        )
         assert (
-            search._least_errors(round_, booster).tolist()
+            search.best_features(round_, booster).tolist()
             == np.sort(np.argsort(errors, kind="stable")[:N_EXACT]).tolist()
         )
         add_a_round(state, search, booster)
@@ -276,11 +279,11 @@ def test_the_order_of_columns_changes_nothing(name, monkeypatch):
 
 
 def test_few_features_are_measured_exactly(monkeypatch):
-    """Bounds hold off nearly all features, though most weights are left as they were in earlier rounds."""
+    """Bounds prune nearly all features, though most weights are left as they were in earlier rounds."""
     monkeypatch.setattr(histograms, "MIN_SAMPLES_TO_KEEP", 1)
     measured, changed = [], []
-    exactly, add = StumpSearch._errors, histogram.add_changes_and_measure
-    monkeypatch.setattr(StumpSearch, "_errors", lambda *some: measured.append(len(some[3])) or exactly(*some))
+    exact, add = WeightedError.exact, histogram.add_changes_and_measure
+    monkeypatch.setattr(WeightedError, "exact", lambda *some: measured.append(len(some[1])) or exact(*some))
     monkeypatch.setattr(
         histogram, "add_changes_and_measure", lambda *some: changed.append(len(some[1])) or add(*some)
     )

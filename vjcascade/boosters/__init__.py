@@ -4,7 +4,7 @@ from typing import Any
 
 from vjcascade.boosters.advice import Recommendation, recommend
 from vjcascade.boosters.base import Booster, DiscreteBooster, Vote
-from vjcascade.boosters.bounds import LossBounds
+from vjcascade.boosters.bounds import GiniGuide, LossBounds, TwoErrorBounds
 from vjcascade.boosters.confidence import ConfidenceBooster
 from vjcascade.boosters.costs import CostMatrix, Costs, Scenario, parse_costs
 from vjcascade.boosters.decision import DecisionRule, decision_threshold
@@ -20,10 +20,12 @@ __all__ = [
     "Costs",
     "DecisionRule",
     "DiscreteBooster",
+    "GiniGuide",
     "LossBounds",
     "Recommendation",
     "Round",
     "Scenario",
+    "TwoErrorBounds",
     "Vote",
     "booster_names",
     "decision_threshold",

@@ -186,7 +186,8 @@ class Booster(ABC):
         Returns
         -------
         LossBounds
-            Here the tangent of the loss at the guess.
+            Here the tangent of the loss at the guess, which is a guide. `GiniGuide` is another; `TwoErrorBounds` let
+            the search prove that the best features are found.
         """
         return LossBounds(np.array([self.slope(error_p, error_n, round_)]))
 

@@ -1,64 +1,16 @@
-"""What a search computes over a whole pool, to find the few weak classifiers whose loss is worth computing."""
+"""What tells a search, of a whole pool of features, the few whose loss is worth computing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from vjcascade.boosters.costs import Costs
 from vjcascade.boosters.state import Floats, Round
 from vjcascade.parallel import blocks
-
-Bounds = Callable[[Floats], Floats]
-"""From the values of a sieve's lines, shape (n_lines, n_features), to a bound for each feature, shape (n_features,)."""
-
-
-@dataclass(frozen=True, eq=False)
-class LossBounds:
-    """Lines (a, b): for each, a search finds every feature's least a errors_p + b errors_n.
-
-    Where a feature's errors lie is known from its values on a few lines: the least a errors_p + errors_n is a concave
-    function of a, so between two lines it is no less than the straight line between its values at both, and nothing
-    else is needed for a bound.
-
-    Attributes
-    ----------
-    lines : ndarray of shape (n_lines, 2), dtype float64
-        Coefficients, >= 0: one, or with bounds four.
-    upper : callable or None
-        Takes what the values of the lines, shape (n_lines, n_features), are at most, and returns what each feature's
-        least loss cannot lie above, shape (n_features,).
-    lower : callable or None
-        Takes what these values are at least, and a bar, and returns what each feature's least loss cannot fall below:
-        the nearer to the bar, the more closely. Without the two, the value of the first line is a guide only: the
-        loss is computed for the features where it is least.
-    by_impurity : bool
-        Be guided by the Gini impurity of positives weighing a times, negatives b times as much, instead of
-        by the line's value.
-    is_loss : bool
-        Whether the guide is the loss itself.
-
-    Examples
-    --------
-    >>> LossBounds(np.array([[1.0, 1.0]])).lower is None
-    True
-    """
-
-    lines: Floats
-    upper: Callable[[Floats], Floats] | None = None
-    lower: Callable[[Floats, float], Floats] | None = None
-    by_impurity: bool = False
-    is_loss: bool = False
-
-    def __post_init__(self) -> None:
-        n_lines = 1 if self.lower is None or self.upper is None else 4
-        if self.lines.shape != (n_lines, 2):  # kernels rely on it
-            raise ValueError(
-                f"the lines of this sieve must be of shape ({n_lines}, 2), not {self.lines.shape}"
-            )
-
 
 LINE_STEPS = np.array([0.0, 0.7, 1.0, 1.6])
 """Steps whose slopes are taken as lines, as multiples of a guess at the winner's."""
@@ -73,8 +25,130 @@ N_LEFT = 64
 """No more steps are taken once so few features are left."""
 
 
-def least_loss_bounds(guess: float, costs: Costs, round_: Round) -> LossBounds:
-    """Return the sieve for the least two-exponential loss, over all steps alpha.
+class LossBounds:
+    """A line (a, b): a search finds every feature's least a errors_p + b errors_n.
+
+    That is the loss itself if it is linear, and else a guide: the loss is computed for the features where it is least.
+    `GiniGuide` is a guide that is no line; `TwoErrorBounds` tell for certain which features cannot win.
+
+    Parameters
+    ----------
+    lines : ndarray of shape (n_lines, 2), dtype float64
+        Coefficients, >= 0: here of one line.
+
+    Raises
+    ------
+    ValueError
+        If there are more or fewer lines than the class works with.
+
+    Examples
+    --------
+    >>> LossBounds(np.array([[1.0, 3.0]])).lines.shape
+    (1, 2)
+    """
+
+    n_lines: ClassVar[int] = 1
+
+    def __init__(self, lines: Floats) -> None:
+        if lines.shape != (self.n_lines, 2):  # kernels rely on it
+            raise ValueError(
+                f"the lines of these bounds must be of shape ({self.n_lines}, 2), not {lines.shape}"
+            )
+        self.lines = lines
+
+
+class GiniGuide(LossBounds):
+    """The Gini impurity of positives that weigh a times, and of negatives that weigh b times as much, as a guide.
+
+    Parameters
+    ----------
+    lines : ndarray of shape (1, 2), dtype float64
+        a and b.
+    is_loss : bool
+        Whether this impurity is the loss itself.
+
+    Examples
+    --------
+    >>> GiniGuide(np.ones((1, 2))).is_loss
+    False
+    """
+
+    def __init__(self, lines: Floats, *, is_loss: bool = False) -> None:
+        super().__init__(lines)
+        self.is_loss = is_loss
+
+
+class TwoErrorBounds(LossBounds, ABC):
+    """Bounds of a concave loss of the two errors, from a feature's least values on four lines.
+
+    Where a feature's errors lie is known from its values on a few lines: the least a errors_p + errors_n is a concave
+    function of a, so between two lines it is no less than the straight line between its values at both, and nothing
+    else is needed for a bound.
+    """
+
+    n_lines: ClassVar[int] = 4
+    step_counts: Sequence[int] = STEP_COUNTS
+    """In how many steps lower bounds are computed, one after the other."""
+
+    @abstractmethod
+    def upper(self, values: Floats) -> Floats:
+        """Return what each feature's least loss cannot lie above.
+
+        Parameters
+        ----------
+        values : ndarray of shape (4, n_features), dtype float64
+            What each feature's values of the lines are at most.
+
+        Returns
+        -------
+        ndarray of shape (n_features,), dtype float64
+            Upper bounds.
+        """
+
+    def lower(self, values: Floats, threshold: float) -> Floats:
+        """Return what each feature's least loss cannot fall below.
+
+        They are computed in more and more steps for the features that are not above the threshold yet.
+
+        Parameters
+        ----------
+        values : ndarray of shape (4, n_features), dtype float64
+            What each feature's values of the lines are at least.
+        threshold : float
+            The nearer a loss is to it, the closer is the bound.
+
+        Returns
+        -------
+        ndarray of shape (n_features,), dtype float64
+            Lower bounds.
+        """
+        lower = np.full(values.shape[1], -np.inf)
+        among = np.arange(values.shape[1])
+        for count in self.step_counts:
+            around = [np.linspace(0, 0.6, count // 4, endpoint=False), np.linspace(0.6, 1.6, count // 2)]
+            steps = np.concatenate([*around, np.linspace(1.6, 3, count // 4 + 1)[1:]])
+            at_steps = self.at_steps(steps)
+            for part in blocks(len(among), FEATURES_AT_ONCE):
+                lower[among[part]] = at_steps.lower(values[:, among[part]])
+            among = among[lower[among] <= threshold]
+            if len(among) <= N_LEFT:
+                break
+        return lower
+
+    @abstractmethod
+    def at_steps(self, steps: Floats) -> AtSteps:
+        """Return what bounds losses from below, by their values at some steps, as multiples of the guess."""
+
+
+class AtSteps(Protocol):
+    """Bounds of losses from below, by their values at some steps."""
+
+    def lower(self, values: Floats) -> Floats:
+        """Return a bound for each feature, shape (n_features,), from its values of the lines."""
+
+
+class LeastLossBounds(TwoErrorBounds):
+    """Bounds of the least two-exponential loss, over all steps alpha.
 
     At a step, the loss is 2 sinh(C_P alpha) e_P + 2 sinh(C_N alpha) e_N and what it would be without errors. Between
     two steps it is no lower than the lesser of theirs, divided by cosh(C delta/2) with the larger cost C, since its
@@ -88,49 +162,61 @@ def least_loss_bounds(guess: float, costs: Costs, round_: Round) -> LossBounds:
         Misclassification costs.
     round_ : Round
         The round.
-
-    Returns
-    -------
-    LossBounds
-        Lines around the guess, with bounds.
     """
-    factors = np.array([costs.positive, costs.negative])
-    slopes = guess * LINE_STEPS
-    lines = _unit(np.concatenate([[factors], np.sinh(np.outer(slopes[1:], factors))]))
 
-    def losses_at(steps: Floats) -> Bounds:
-        """Return what computes lower bounds of the least loss, from its values at some steps."""
-        wanted, at_zero = _losses_at(guess * steps, factors, round_)
-        gaps = np.diff(steps, append=steps[-1]) * guess
-        slack = np.cosh(factors.max() * np.maximum(gaps, np.roll(gaps, 1)) / 2)
-        last, thresholds = _slopes_and_thresholds(guess * steps[-1:], factors, round_)
-        weights = np.concatenate(
-            [_between_lines(lines, wanted) / slack[:, None], _between_lines(lines, last)]
+    def __init__(self, guess: float, costs: Costs, round_: Round) -> None:
+        self._guess, self._round = guess, round_
+        self._factors = np.array([costs.positive, costs.negative])
+        self._slopes = guess * LINE_STEPS[1:]
+        super().__init__(
+            _unit(np.concatenate([[self._factors], np.sinh(np.outer(self._slopes, self._factors))]))
         )
-        offsets = (at_zero / slack)[:, None]
+        first = np.searchsorted(STEP_COUNTS[:-1], 8 * self._factors.max() * guess)
+        self.step_counts = STEP_COUNTS[first:]  # fewer would let all features in
 
-        def bound(values: Floats) -> Floats:
-            least = _least_between(weights, values)
-            falling = least[-1] < thresholds[0]  # some cut may fall on
-            return np.where(falling, 0.0, (least[:-1] + offsets).min(axis=0))
-
-        return bound
-
-    def upper(values: Floats) -> Floats:
-        wanted, at_zero = _losses_at(slopes[1:], factors, round_)
+    def upper(self, values: Floats) -> Floats:
+        """Return the least of the losses at the lines' steps, and of that without a step."""
+        wanted, at_zero = _losses_at(self._slopes, self._factors, self._round)
         highest = values[1:] * wanted.sum(axis=1, keepdims=True) + at_zero[:, None]
         least: Floats = np.minimum(highest.min(axis=0), 1.0)
         return least
 
-    first = np.searchsorted(STEP_COUNTS[:-1], 8 * factors.max() * guess)  # fewer would let all features in
-    counts = STEP_COUNTS[first:]
-    return LossBounds(
-        lines, upper, lambda values, threshold: _lower_bounds(values, threshold, losses_at, counts)
-    )
+    def at_steps(self, steps: Floats) -> LossAtSteps:
+        """Return what bounds the least loss from below, by its values at some steps, as multiples of the guess."""
+        wanted, at_zero = _losses_at(self._guess * steps, self._factors, self._round)
+        gaps = np.diff(steps, append=steps[-1]) * self._guess
+        slack = np.cosh(self._factors.max() * np.maximum(gaps, np.roll(gaps, 1)) / 2)
+        last, thresholds = _slopes_and_thresholds(self._guess * steps[-1:], self._factors, self._round)
+        weights = [_between_lines(self.lines, wanted) / slack[:, None], _between_lines(self.lines, last)]
+        return LossAtSteps(np.concatenate(weights), (at_zero / slack)[:, None], thresholds[0])
 
 
-def greatest_step_bounds(guess: float, costs: Costs, round_: Round) -> LossBounds:
-    """Return the sieve for the greatest best step, whose negative is the loss.
+class LossAtSteps(NamedTuple):
+    """Lower bounds of the least loss, from its values at some steps.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_steps + 1, 4), dtype float64
+        What a feature's values of the lines count in its loss at each step, and in the loss's slope at the last.
+    offsets : ndarray of shape (n_steps, 1), dtype float64
+        The loss at each step without errors.
+    threshold : float
+        The loss still falls at the last step where the slope's line is below this.
+    """
+
+    weights: Floats
+    offsets: Floats
+    threshold: float
+
+    def lower(self, values: Floats) -> Floats:
+        """Return the least of the losses at the steps; nothing is known where it may fall on after the last."""
+        least = _least_between(self.weights, values)
+        falling = least[-1] < self.threshold
+        return np.where(falling, 0.0, (least[:-1] + self.offsets).min(axis=0))
+
+
+class GreatestStepBounds(TwoErrorBounds):
+    """Bounds of the greatest best step, whose negative is the loss.
 
     The best step is greater than alpha if the loss still falls there: if 2 C_P cosh(C_P alpha) e_P +
     2 C_N cosh(C_N alpha) e_N is below a threshold.
@@ -143,40 +229,52 @@ def greatest_step_bounds(guess: float, costs: Costs, round_: Round) -> LossBound
         Misclassification costs.
     round_ : Round
         The round.
-
-    Returns
-    -------
-    LossBounds
-        Lines around the guess, with bounds.
     """
-    factors = np.array([costs.positive, costs.negative])
 
-    slopes, passed_below = _slopes_and_thresholds(guess * LINE_STEPS, factors, round_)
-    lines, scales = _unit(slopes), slopes.sum(axis=1)
+    def __init__(self, guess: float, costs: Costs, round_: Round) -> None:
+        self._guess, self._round = guess, round_
+        self._factors = np.array([costs.positive, costs.negative])
+        slopes, self._passed_below = _slopes_and_thresholds(guess * LINE_STEPS, self._factors, round_)
+        super().__init__(_unit(slopes))
+        self._scales = slopes.sum(axis=1)
 
-    def losses_at(steps: Floats) -> Bounds:
-        """Return what computes lower bounds of minus the best step, from whether it is beyond some steps."""
-        wanted, thresholds = _slopes_and_thresholds(guess * steps, factors, round_)
-        weights = _between_lines(lines, wanted)
-        least_beyond = -np.append(guess * steps, np.inf)
-
-        def bound(values: Floats) -> Floats:
-            passed = _least_between(weights, values) < thresholds[:, None]
-            behind = np.where(passed.any(axis=0), len(steps) - np.argmax(passed[::-1], axis=0), 0)
-            bounds: Floats = least_beyond[behind]
-            return bounds
-
-        return bound
-
-    def upper(values: Floats) -> Floats:
-        highest = values * scales[:, None]
-        n_passed = np.count_nonzero(highest < passed_below[:, None], axis=0)
-        steps: Floats = -guess * np.append(0.0, LINE_STEPS)[n_passed]
+    def upper(self, values: Floats) -> Floats:
+        """Return minus the last of the lines' steps at which the loss still falls."""
+        highest = values * self._scales[:, None]
+        n_passed = np.count_nonzero(highest < self._passed_below[:, None], axis=0)
+        steps: Floats = -self._guess * np.append(0.0, LINE_STEPS)[n_passed]
         return steps
 
-    return LossBounds(
-        lines, upper, lambda values, threshold: _lower_bounds(values, threshold, losses_at, STEP_COUNTS)
-    )
+    def at_steps(self, steps: Floats) -> PassedSteps:
+        """Return what tells, for some steps as multiples of the guess, whether the best step is beyond them."""
+        wanted, thresholds = _slopes_and_thresholds(self._guess * steps, self._factors, self._round)
+        least_beyond = -np.append(self._guess * steps, np.inf)
+        return PassedSteps(_between_lines(self.lines, wanted), thresholds[:, None], least_beyond)
+
+
+class PassedSteps(NamedTuple):
+    """Lower bounds of minus the best step, from whether it is beyond some steps.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_steps, 4), dtype float64
+        What a feature's values of the lines count in the slope of its loss at each step.
+    thresholds : ndarray of shape (n_steps, 1), dtype float64
+        The loss still falls at a step where the slope's line is below this.
+    least_beyond : ndarray of shape (n_steps + 1,), dtype float64
+        Minus the best step, at least, by how many steps it is beyond.
+    """
+
+    weights: Floats
+    thresholds: Floats
+    least_beyond: Floats
+
+    def lower(self, values: Floats) -> Floats:
+        """Return minus the step after the last that may be passed."""
+        passed = _least_between(self.weights, values) < self.thresholds
+        behind = np.where(passed.any(axis=0), len(passed) - np.argmax(passed[::-1], axis=0), 0)
+        bounds: Floats = self.least_beyond[behind]
+        return bounds
 
 
 def _losses_at(steps: Floats, factors: Floats, round_: Round) -> tuple[Floats, Floats]:
@@ -228,20 +326,3 @@ def _between_lines(lines: Floats, wanted: Floats) -> Floats:
     back = np.empty_like(order)
     back[order] = np.arange(len(order))
     return np.maximum(weights[1:-1][back], 0.0).T
-
-
-def _lower_bounds(
-    values: Floats, threshold: float, losses_at: Callable[[Floats], Bounds], counts: Sequence[int]
-) -> Floats:
-    """Return lower bounds, computed in more and more steps for the features that are not above the bar yet."""
-    lower = np.full(values.shape[1], -np.inf)
-    among = np.arange(values.shape[1])
-    for count in counts:
-        around = [np.linspace(0, 0.6, count // 4, endpoint=False), np.linspace(0.6, 1.6, count // 2)]
-        bound = losses_at(np.concatenate([*around, np.linspace(1.6, 3, count // 4 + 1)[1:]]))
-        for part in blocks(len(among), FEATURES_AT_ONCE):
-            lower[among[part]] = bound(values[:, among[part]])
-        among = among[lower[among] <= threshold]
-        if len(among) <= N_LEFT:
-            break
-    return lower

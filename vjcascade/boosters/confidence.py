@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.boosters.base import ERROR_FLOOR, LEAST_MASS, MIN_ALPHA, Booster, Vote
-from vjcascade.boosters.bounds import LossBounds
+from vjcascade.boosters.bounds import GiniGuide
 from vjcascade.boosters.state import Floats, Round
 
 MIN_SHARE = 1e-5
@@ -43,16 +43,14 @@ class ConfidenceBooster(Booster):
         wrong_n, right_n = _wrong_and_right(errors_n, round_.negative_weight)
         return self.impurity(wrong_p, right_n) + self.impurity(right_p, wrong_n)
 
-    def loss_bounds(self, error_p: float, error_n: float, round_: Round) -> LossBounds:  # noqa: ARG002
+    def loss_bounds(self, error_p: float, error_n: float, round_: Round) -> GiniGuide:  # noqa: ARG002
         """Return the Gini impurity as a guide: of the weights as they are, or of classes of equal weight.
 
         The first is the loss itself where `impurity` is `gini`.
         """
         if self.splits_by_gini:
-            return LossBounds(np.ones((1, 2)), by_impurity=True, is_loss=True)
-        return LossBounds(
-            1 / np.maximum([[round_.positive_weight, round_.negative_weight]], LEAST_MASS), by_impurity=True
-        )
+            return GiniGuide(np.ones((1, 2)), is_loss=True)
+        return GiniGuide(1 / np.maximum([[round_.positive_weight, round_.negative_weight]], LEAST_MASS))
 
     def choose(self, errors_p: Floats, errors_n: Floats, round_: Round) -> int:
         """Pick the weak classifier of least loss, whichever side of it is called positive."""

@@ -16,7 +16,7 @@ from vjcascade.boosters.base import (
     first_of_least,
     half_log_odds,
 )
-from vjcascade.boosters.bounds import LossBounds, greatest_step_bounds, least_loss_bounds
+from vjcascade.boosters.bounds import GreatestStepBounds, LeastLossBounds, TwoErrorBounds
 from vjcascade.boosters.cost_generalized import balanced
 from vjcascade.boosters.costs import Costs
 from vjcascade.boosters.hull import near_lower_hull
@@ -174,9 +174,9 @@ class CostSensitiveAdaBoost(TwoExponentials):
             steps = np.maximum(steps, 0.0)
         return self._losses(errors_p, errors_n, steps, round_)
 
-    def loss_bounds(self, error_p: float, error_n: float, round_: Round) -> LossBounds:
+    def loss_bounds(self, error_p: float, error_n: float, round_: Round) -> TwoErrorBounds:
         """Return lines that bound the loss."""
-        return least_loss_bounds(self._guess(error_p, error_n, round_), self.costs, round_)
+        return LeastLossBounds(self._guess(error_p, error_n, round_), self.costs, round_)
 
     def weigh(self, sums_p: Floats, sums_n: Floats, sides: NDArray[np.int8], round_: Round) -> Vote:
         """Weigh the weak classifier; with `sign="any"`, a step below 0 helps as well."""
@@ -264,9 +264,9 @@ class AdaBoostDB(TwoExponentials):
         steps = np.maximum(self._steps(errors_p, errors_n, round_), 0.0)
         return -steps if self.select == "maxroot" else self._losses(errors_p, errors_n, steps, round_)
 
-    def loss_bounds(self, error_p: float, error_n: float, round_: Round) -> LossBounds:
+    def loss_bounds(self, error_p: float, error_n: float, round_: Round) -> TwoErrorBounds:
         """Return lines that bound the step, or the loss."""
-        make = greatest_step_bounds if self.select == "maxroot" else least_loss_bounds
+        make = GreatestStepBounds if self.select == "maxroot" else LeastLossBounds
         return make(self._guess(error_p, error_n, round_), self.costs, round_)
 
     def log_accumulators(self, state: BoostingState) -> tuple[float, float]:

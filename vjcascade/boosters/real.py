@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from vjcascade.boosters.base import LEAST_MASS, checked_option
-from vjcascade.boosters.bounds import LossBounds
+from vjcascade.boosters.bounds import GiniGuide
 from vjcascade.boosters.confidence import ConfidenceBooster, gini, log_odds
 from vjcascade.boosters.cost_generalized import CostGeneralized, Prior
 from vjcascade.boosters.costs import Costs
@@ -161,12 +161,10 @@ class CostSensitiveRealBoost(ConfidenceBooster):
         """Return log D_1 - C_y y f."""
         return self.log_prior(state) - self.costs.of(state.labels) * state.labels * state.score
 
-    def loss_bounds(self, error_p: float, error_n: float, round_: Round) -> LossBounds:  # noqa: ARG002
+    def loss_bounds(self, error_p: float, error_n: float, round_: Round) -> GiniGuide:  # noqa: ARG002
         """Return the Gini impurity of classes that weigh their squared costs, which ranks nearly as the loss does."""
         weight_sums = np.maximum([[round_.positive_weight, round_.negative_weight]], LEAST_MASS)
-        return LossBounds(
-            np.array([[self.costs.positive, self.costs.negative]]) ** 2 / weight_sums, by_impurity=True
-        )
+        return GiniGuide(np.array([[self.costs.positive, self.costs.negative]]) ** 2 / weight_sums)
 
     def impurity(self, sums_p: Floats, sums_n: Floats) -> Floats:
         """Return P e^{-C_P h} + N e^{C_N h} with the leaf's value h."""

@@ -27,7 +27,7 @@ from vjcascade.boosters import (
 from vjcascade.boosters.calibration import PlattScaling
 from vjcascade.boosters.costs import CostsLike, parse_costs
 from vjcascade.boosters.example_costs import read_example_costs
-from vjcascade.boosters.state import Floats
+from vjcascade.boosters.state import BoostingState, Floats
 from vjcascade.checks import checked_whole
 from vjcascade.errors import SettingsError
 from vjcascade.estimators.rows import TrainingRows, weighted_example_costs
@@ -172,7 +172,8 @@ class CostBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             boosted, held_out = rows.halves(np.random.default_rng(seed))
         n_threads = effective_n_jobs(self.n_jobs)
         search = search_of_table(boosted.table, boosted.n_positives, n_threads)
-        rounds = boost(search, booster, max_depth=self.max_depth, sample_weight=boosted.weights)
+        state = BoostingState.start(boosted.labels, boosted.weights)
+        rounds = boost(search, booster, state, max_depth=self.max_depth)
         self.weak_classifiers_ = list(islice(rounds, self.n_estimators))
         self.estimator_weights_ = np.array([weak.alpha for weak in self.weak_classifiers_])
         scores = self._score(held_out.table)

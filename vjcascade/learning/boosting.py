@@ -17,7 +17,7 @@ from vjcascade.learning.trees import Tree, ValuesOf, grow_tree
 
 @dataclass(frozen=True, eq=False)
 class WeakClassifier:
-    """A tree with its votes, as it enters a stage.
+    """A tree with its votes, as it enters an ensemble.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class WeakClassifier:
     alpha : float
         Its weight in the ensemble; 1 for boosters with real-valued leaves.
     perfect : bool
-        Whether it classifies every training sample rightly: boosting has nothing left to learn from.
+        Whether it classifies every training sample that weighs anything rightly: nothing is left to learn from.
     """
 
     tree: Tree
@@ -56,7 +56,12 @@ class WeakClassifier:
 
 
 def boost(
-    search: Search, booster: Booster, *, max_depth: int = 1, sample_weight: Floats | None = None
+    search: Search,
+    booster: Booster,
+    state: BoostingState | None = None,
+    *,
+    max_depth: int = 1,
+    literal: bool = False,
 ) -> Iterator[WeakClassifier]:
     """Yield weak classifiers until the caller has enough, none helps any more, or one is perfect.
 
@@ -66,32 +71,35 @@ def boost(
         Measures stumps on the training samples.
     booster : Booster
         Weighs samples and weak classifiers.
+    state : BoostingState, optional
+        Where to begin; kept up to date. By default no round is done, and all samples count equally.
     max_depth : int
         Depth of the trees; 1 for stumps.
-    sample_weight : ndarray of shape (n_samples,), optional
-        How much each sample counts.
+    literal : bool
+        Go on whatever a round's weight is, as the algorithms are printed.
 
     Yields
     ------
     WeakClassifier
-        One a round; never one that has learnt nothing.
+        One a round; unless `literal`, never one that has learnt nothing.
 
     Raises
     ------
     SettingsError
         If an answer of the booster, a plug-in perhaps, cannot be right.
     """
-    booster, state = checked(booster), BoostingState.start(search.labels, sample_weight)
+    booster, state = checked(booster), state or BoostingState.start(search.labels)
+    counts, is_positive = np.isfinite(state.log_prior), search.labels > 0
     while True:
         round_ = booster.begin_round(state)
         tree = grow_tree(search, booster, round_, max_depth)
         where = tree.leaves_of(search.values)
         sums_p, sums_n = round_.weight_sums(where, len(tree.sides))
         vote = booster.weigh(sums_p, sums_n, tree.sides, round_)
-        if not vote.helps:
+        if not (vote.helps or literal):
             return
         state.add(vote.outputs[where], vote.alpha)
-        perfect = np.array_equal(np.where(vote.outputs < 0, -1, 1)[where], search.labels)
+        perfect = np.array_equal((vote.leaves >= 0)[where][counts], is_positive[counts])
         yield WeakClassifier(tree, vote.leaves, vote.alpha, perfect)
-        if perfect:
+        if perfect and not literal:
             return

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,8 +12,9 @@ from vjcascade.features.bins import Bins
 from vjcascade.kernels import histogram
 from vjcascade.kernels.haar import N_BINS
 from vjcascade.kernels.tiles import GROUP, GROUPS, TILE
-from vjcascade.learning.quantized_weights import QuantizedWeights, update_weights
-from vjcascade.learning.weak_splits import THRESHOLDS, Splits, Update
+from vjcascade.learning.criteria import Criterion, Interval
+from vjcascade.learning.quantized_weights import Changes, QuantizedWeights, update_weights
+from vjcascade.learning.weak_splits import Update
 from vjcascade.parallel import blocks, run_all
 
 TILES_PER_TASK = 16
@@ -25,8 +23,8 @@ TILES_PER_TASK = 16
 N_ITEMS = 2 * histogram.PART
 """Of a group's histograms: both parts."""
 
-CLOSER = 4.0
-"""When bounds of some features are made closer, so many times less weight may be out of date."""
+REFINED_BY = 4.0
+"""When bounds of some features are refined, so many times less weight may be out of date."""
 
 FRONT_SHARE = 0.125
 """Share of the samples whose columns come first: those whose weights change most often."""
@@ -49,48 +47,11 @@ FIRST_TOLERANCE = 0.03
 TOLERANCES = 1e-6, 0.1
 """The least and the largest such share."""
 
-TIGHTENED_BY = 2.5
+REDUCED_BY = 2.5
 """When bounds leave far too many features open, so many times less weight may be out of date."""
 
 SHARE_LEFT_OPEN = 0.002, 0.008
 """Where bounds leave fewer features open, more weight may be out of date, and where they leave more, less."""
-
-GINI_ROUNDING = 2e-6
-"""What the rounding of impurities may come to, as a share of all weight: they are computed in float32."""
-
-
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """What was found for each feature, and what it would be if the weights were the round's.
-
-    Attributes
-    ----------
-    lowest, highest : ndarray, dtype float64
-        Bounds of the values.
-    """
-
-    lowest: Floats
-    highest: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class _Question:
-    """What is asked of histograms.
-
-    Attributes
-    ----------
-    n_values : int
-        Values for each feature.
-    measure : callable
-        Called as `measure(update, histograms, masses, unit, values)` for some groups of features: brings their
-        histograms up to date and fills in the values.
-    bounds : callable
-        Takes values, and the weights that the histograms stand for.
-    """
-
-    n_values: int
-    measure: Callable[[Update, NDArray[np.int32], Floats, Floats, Floats], None]
-    bounds: Callable[[Floats, QuantizedWeights], Measured]
 
 
 class Histograms:
@@ -99,7 +60,8 @@ class Histograms:
     A round changes nearly all weights, but most weights of a class by one factor: those of the samples that the last
     weak classifier got right. These are left as they are in the histograms; only the unit changes. Of the others,
     those that changed least are left as well, as long as what is then out of date is a small share of all weight:
-    it bounds how far off any sum over bins can be, and with it every value computed from the histograms.
+    it bounds how far off any sum over bins can be, and with it every value computed from the histograms, whether from
+    cuts between bins or from subsets of them.
 
     Parameters
     ----------
@@ -107,9 +69,6 @@ class Histograms:
         Each feature's values, sorted into bins. Samples whose weights change often are given its first columns.
     n_threads : int
         Threads; results do not depend on it.
-    splits : Splits
-        What is measured: cuts between bins, or subsets of them. Either way a value is computed from sums over bins,
-        those on one side and those on the other, and the bounds hold for sums over any bins.
     space : ReusableBuffer, optional
         Where histograms are kept, if not in memory of their own.
     """
@@ -118,107 +77,70 @@ class Histograms:
         self,
         bins: Bins,
         n_threads: int = 1,
-        splits: Splits = THRESHOLDS,
         space: ReusableBuffer | None = None,
     ) -> None:
         self._bins = bins
-        self._splits = splits
         self._space = space or ReusableBuffer()
         self._n_threads = n_threads
         self._kept: QuantizedWeights | None = None
         self._histograms: NDArray[np.int32] | None = None
-        self._asked: tuple[_Question, QuantizedWeights, Floats] | None = None
         self._tolerance = FIRST_TOLERANCE
         self._usual: float | None = None
         self._n_changes = np.zeros(bins.n_samples)
         self._n_rounds = 0
 
-    def on_lines(self, lines: Floats, round_: Round) -> Measured:
-        """Return each feature's least ``a * errors_p + b * errors_n`` of several lines.
+    def measure(self, criterion: Criterion) -> Interval:
+        """Bring the histograms up to date, and bound the values of all features.
 
         Parameters
         ----------
-        lines : ndarray of shape (n_lines, 2), dtype float64
-            a and b of each line.
-        round_ : Round
-            The round's weights.
+        criterion : Criterion
+            What is computed from each histogram, and with what weights.
 
         Returns
         -------
-        Measured
-            Bounds of shape (n_lines, n_features).
+        Interval
+            Bounds of shape (n_values, n_features).
         """
-        splits = self._splits
+        parts, keeps = _parts_of(criterion.round_), self._keeps(criterion.round_)
+        weights, changes, shift = update_weights(self._kept if keeps else None, parts, self._tolerance)
+        values = self._update(criterion, weights, changes, shift, keeps=keeps)
+        if keeps:
+            self._kept = weights
+            self._move_to_the_front(changes.samples)
+        return criterion.interval(values, weights)
 
-        def measure(
-            update: Update, histograms: NDArray[np.int32], weight_sums: Floats, unit: Floats, values: Floats
-        ) -> None:
-            splits.least_on_lines(update, histograms, weight_sums, lines * unit, values)
+    def refine(self, criterion: Criterion, features: NDArray[np.intp]) -> Interval | None:
+        """Return closer bounds, of some features, to what was measured last; None if no histograms are kept.
 
-        def bounds(values: Floats, weights: QuantizedWeights) -> Measured:
-            return Measured(
-                values - (lines @ weights.above)[:, None], values + (lines @ weights.below)[:, None]
-            )
-
-        return self._ask(_Question(len(lines), measure, bounds), round_)
-
-    def gini(self, factors: Floats, round_: Round) -> Measured:
-        """Return each feature's least Gini impurity of two sides, the sum of their 2 P N / (P + N).
+        Copies of their histograms are brought nearer to the round's weights. That reads the bins of far fewer samples
+        than an exact value, which needs all.
 
         Parameters
         ----------
-        factors : ndarray of shape (2,), dtype float64
-            How much a positive's and a negative's weight count.
-        round_ : Round
-            The round's weights.
-
-        Returns
-        -------
-        Measured
-            Bounds of shape (n_features,).
-        """
-        splits = self._splits
-
-        def measure(
-            update: Update, histograms: NDArray[np.int32], weight_sums: Floats, unit: Floats, values: Floats
-        ) -> None:
-            splits.least_gini(update, histograms, weight_sums, factors * unit, values[0])
-
-        def bounds(values: Floats, weights: QuantizedWeights) -> Measured:
-            # A side's impurity rises with either weight, by at most twice as much as the weight does.
-            rounding = GINI_ROUNDING * float(factors @ [round_.positive_weight, round_.negative_weight])
-            lowest = values[0] - 2 * factors @ weights.above - rounding
-            return Measured(lowest, values[0] + 2 * factors @ weights.below + rounding)
-
-        return self._ask(_Question(1, measure, bounds), round_)
-
-    def closer(self, features: NDArray[np.intp]) -> Measured | None:
-        """Return closer bounds, of some features, to what was asked last; None if no histograms are kept.
-
-        That reads fewer samples than all, which an exact value would need.
-
-        Parameters
-        ----------
+        criterion : Criterion
+            What was measured last.
         features : ndarray of shape (n,), dtype intp
             Their numbers.
 
         Returns
         -------
-        Measured or None
+        Interval or None
             Bounds of these features.
         """
-        if self._asked is None or self._histograms is None:
+        if not self._keeps(criterion.round_) or self._kept is None or self._histograms is None:
             return None
-        question, base, parts = self._asked
-        samples = base.out_of_date(parts, self._tolerance / CLOSER)
-        weights, changes = base.changed(parts, samples)
+        parts = _parts_of(criterion.round_)
+        samples = self._kept.out_of_date(parts, self._tolerance / REFINED_BY)
+        weights, changes = self._kept.changed(parts, samples)
         columns = np.searchsorted(samples, changes.samples).astype(np.uint32)
         weight_sums = weights.held.sum(axis=1)
         histograms = self._histograms.reshape(-1, N_ITEMS // GROUP, GROUP)
         tasks = blocks(len(features), TILE)
-        values = np.empty((question.n_values, len(tasks), GROUPS, GROUP))
+        values = np.empty((criterion.n_values, len(tasks), GROUPS, GROUP))
 
         def work(task: slice) -> None:
+            # The features come from anywhere in the pool: they are put together as a tile of their own.
             some = features[task]
             own = np.zeros((TILE, N_ITEMS // GROUP), np.int32)
             own[: len(some)] = histograms[some // GROUP, :, some % GROUP]
@@ -227,14 +149,16 @@ class Histograms:
             grouped = own.reshape(GROUPS, GROUP, -1).transpose(0, 2, 1).reshape(GROUPS, N_ITEMS)
             words = Bins.of_rows(self._bins.rows(some, samples)).words
             update = Update(words, columns, changes.parts, changes.units, 0)
-            question.measure(update, grouped, weight_sums, weights.unit, values[:, task.start // TILE])
+            criterion.measure(update, grouped, weight_sums, weights.unit, values[:, task.start // TILE])
 
         run_all(work, tasks, self._n_threads)
-        values = values.reshape(question.n_values, -1)[:, : len(features)]
-        return question.bounds(values, weights)
+        values = values.reshape(criterion.n_values, -1)[:, : len(features)]
+        return criterion.interval(values, weights)
 
-    def balance(self, n_open: int) -> None:
+    def adapt_tolerance(self, n_open: int) -> None:
         """Set how much may be out of date the next time, by how many features the bounds left open this time.
+
+        Loose bounds cost exact values, close ones cost updates: in between, both together cost least.
 
         Parameters
         ----------
@@ -244,46 +168,50 @@ class Histograms:
         few, many = (share * len(self._bins) for share in SHARE_LEFT_OPEN)
         factor = 1.5 if n_open == 0 else 1.25 if n_open < few else 0.7 if n_open > many else 1.0
         if self._usual is not None:  # one round that is hard to decide says little of the next
-            self._tolerance, self._usual = self._usual / TIGHTENED_BY, None
+            self._tolerance, self._usual = self._usual / REDUCED_BY, None
         self._tolerance = min(max(self._tolerance * factor, TOLERANCES[0]), TOLERANCES[1])
 
-    def tighten(self) -> bool:
+    def reduce_tolerance(self) -> bool:
         """Let much less be out of date for the rest of the round; return whether that makes a difference."""
         was_loose = self._tolerance > TOLERANCES[0]
         self._usual = self._usual or self._tolerance
-        self._tolerance = max(self._tolerance / TIGHTENED_BY, TOLERANCES[0])
+        self._tolerance = max(self._tolerance / REDUCED_BY, TOLERANCES[0])
         return was_loose
 
-    def _ask(self, question: _Question, round_: Round) -> Measured:
-        """Bring the histograms up to date and measure all features."""
-        parts, words = np.stack([round_.positive_part, round_.negative_part]), self._bins.words
-        keep = not round_.is_part and parts.shape[1] >= MIN_SAMPLES_TO_KEEP
+    def _keeps(self, round_: Round) -> bool:
+        """Tell whether the histograms of a round are kept for the next.
+
+        A node of a tree has weights of its own, which say nothing of the next round's.
+        """
+        return not round_.is_part and self._bins.n_samples >= MIN_SAMPLES_TO_KEEP
+
+    def _update(
+        self, criterion: Criterion, weights: QuantizedWeights, changes: Changes, shift: int, *, keeps: bool
+    ) -> Floats:
+        """Add changes to all histograms, and return the values computed from them, shape (n_values, n_features)."""
+        words = self._bins.words
         n_groups = len(words) * GROUPS
-        if keep and self._histograms is None:
+        if keeps and self._histograms is None:
             self._histograms = self._space.array((n_groups, N_ITEMS), np.int32)
-        weights, changes, shift = update_weights(self._kept if keep else None, parts, self._tolerance)
+        kept = self._histograms if keeps else None
+        # In the order of the columns, a tile is read from its first line to its last.
         columns = self._bins.columns[changes.samples]
         order = np.argsort(columns, kind="stable")
         columns, changed_parts, units = columns[order], changes.parts[order], changes.units[order]
         weight_sums = weights.held.sum(axis=1)
-        values = np.empty((question.n_values, n_groups, GROUP))
-        kept = self._histograms if keep else None
+        values = np.empty((criterion.n_values, n_groups, GROUP))
 
         def work(task: slice) -> None:
             groups = slice(task.start * GROUPS, task.stop * GROUPS)
             own = np.empty((groups.stop - groups.start, N_ITEMS), np.int32) if kept is None else kept[groups]
             update = Update(words[task], columns, changed_parts, units, shift)
-            question.measure(update, own, weight_sums, weights.unit, values[:, groups])
+            criterion.measure(update, own, weight_sums, weights.unit, values[:, groups])
             release_pages(self._bins.tiles[task])
             if kept is not None:
                 release_pages(own)
 
         run_all(work, blocks(len(words), TILES_PER_TASK), self._n_threads)
-        self._asked = (question, weights, parts) if keep else None
-        if keep:
-            self._kept = weights
-            self._move_to_the_front(changes.samples)
-        return question.bounds(values.reshape(question.n_values, -1)[:, : len(self._bins)], weights)
+        return values.reshape(criterion.n_values, -1)[:, : len(self._bins)]
 
     def _move_to_the_front(self, samples: NDArray[np.uint32]) -> None:
         """Note whose weights changed; from time to time, give the columns that come first to those that do most often.
@@ -302,3 +230,8 @@ class Histograms:
         inside = inside[: len(outside)]
         n = np.count_nonzero(self._n_changes[outside] >= self._n_changes[inside] + WORTH_MOVING)
         self._bins.swap(outside[:n], inside[:n], self._n_threads)
+
+
+def _parts_of(round_: Round) -> Floats:
+    """Return the round's weights of each sample as a positive and as a negative, shape (2, n_samples)."""
+    return np.stack([round_.positive_part, round_.negative_part])

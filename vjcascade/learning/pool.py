@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.boosters.base import Booster
-from vjcascade.boosters.checked import checked
-from vjcascade.boosters.state import BoostingState, Floats
+from vjcascade.boosters.state import BoostingState, Floats, Round
 from vjcascade.errors import SettingsError
+from vjcascade.learning.boosting import boost
+from vjcascade.learning.weak_splits import Stump
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,32 +100,56 @@ def boost_pool(
     >>> boost_pool(pool, labels, make_booster("adaboost", Costs()), 2).chosen
     [0, 1]
     """
-    _check(pool, labels)
-    booster, state = checked(booster), BoostingState.start(labels, sample_weight)
-    counts = np.isfinite(state.log_prior)
-    outputs, sides = (pool > 0).astype(np.int8), np.array([-1, 1], np.int8)
-    calls_positive = outputs.astype(np.float64)
-    calls_negative = 1.0 - calls_positive
-    chosen: list[int] = []
-    alphas: list[float] = []
-    leaves: list[Floats] = []
-    for _ in range(n_rounds):
-        round_ = booster.begin_round(state)
-        errors_p, errors_n = round_.positive_part @ calls_negative, round_.negative_part @ calls_positive
+    search, state = PoolSearch(pool, labels), BoostingState.start(labels, sample_weight)
+    rounds = list(islice(boost(search, booster, state, literal=literal), n_rounds))
+    return PoolRun(
+        [weak.tree.stumps[0].feature for weak in rounds],
+        [weak.alpha for weak in rounds],
+        np.array([weak.leaves for weak in rounds]).reshape(-1, 2),
+        state,
+    )
+
+
+class PoolSearch:
+    """The search for a round's best among weak classifiers whose outputs are all known beforehand.
+
+    Parameters
+    ----------
+    pool : ndarray of shape (n_samples, n_classifiers), dtype int8
+        Outputs, -1 or +1.
+    labels : ndarray of shape (n_samples,), dtype int8
+        +1 or -1.
+
+    Raises
+    ------
+    SettingsError
+        If pool and labels do not fit each other, or hold other values.
+
+    Examples
+    --------
+    >>> pool = np.array([[1, 1], [1, -1], [-1, -1]], np.int8)
+    >>> PoolSearch(pool, np.array([1, 1, -1], np.int8)).values(1).tolist()
+    [1, -1, -1]
+    """
+
+    def __init__(self, pool: NDArray[np.int8], labels: NDArray[np.int8]) -> None:
+        _check(pool, labels)
+        self.labels = labels
+        self._pool = pool
+        self._calls_positive = (pool > 0).astype(np.float64)
+        self._calls_negative = 1.0 - self._calls_positive
+
+    def candidates(self, round_: Round, booster: Booster) -> list[Stump]:
+        """Return the best weak classifier alone, as a stump that splits its outputs at 0."""
+        errors_p = round_.positive_part @ self._calls_negative
+        errors_n = round_.negative_part @ self._calls_positive
         best = booster.choose(errors_p, errors_n, round_)
-        leaf = outputs[:, best]
-        sums_p, sums_n = round_.weight_sums(leaf, 2)
-        vote = booster.weigh(sums_p, sums_n, sides, round_)
-        if not (vote.helps or literal):
-            break
-        state.add(vote.outputs[leaf], vote.alpha)
-        chosen.append(best)
-        alphas.append(vote.alpha)
-        leaves.append(vote.leaves)
-        perfect = np.array_equal(vote.leaves[leaf][counts] >= 0, labels[counts] > 0)
-        if perfect and not literal:
-            break
-    return PoolRun(chosen, alphas, np.array(leaves).reshape(-1, 2), state)
+        return [Stump(best, np.float32(0), (-1, 1), float(errors_p[best]), float(errors_n[best]))]
+
+    def values(self, feature: int) -> NDArray[np.generic]:
+        """Return a weak classifier's outputs."""
+        outputs: NDArray[np.generic] = self._pool[:, feature]
+        return outputs
 
 
 def _check(pool: NDArray[np.int8], labels: NDArray[np.int8]) -> None:

@@ -55,7 +55,7 @@ class QuantizedWeights:
     @classmethod
     def none(cls, parts: Floats) -> Self:
         """Return no weights, in a unit that fits the weights to come."""
-        return cls(np.zeros_like(parts), _masses(parts) / 2**START_BITS, 0.0, np.zeros(2), np.zeros(2))
+        return cls(np.zeros_like(parts), _weight_sums(parts) / 2**START_BITS, 0.0, np.zeros(2), np.zeros(2))
 
     def rescaled(self, parts: Floats, tolerance: float) -> tuple[Self, int] | None:
         """Return the weights in the unit that makes them nearest to others, and by how many bits they were shortened.
@@ -70,13 +70,13 @@ class QuantizedWeights:
         shift = math.ceil(math.log2(most)) - START_BITS if most > 2**MAX_BITS else 0
         lost = self.lost / 2**shift + (N_BINS if shift else 0)
         unit *= 2**shift
-        if (lost * unit > tolerance * _masses(parts)).any():
+        if (lost * unit > tolerance * _weight_sums(parts)).any():
             return None
         return replace(self, held=self.held / 2**shift, unit=unit, lost=lost), shift
 
     def out_of_date(self, parts: Floats, tolerance: float) -> NDArray[np.intp]:
         """Return the samples to change, so that the others are off by a tolerable share of the weights."""
-        off = (np.abs(parts - self.held * self.unit[:, None]) / _masses(parts)[:, None]).sum(axis=0)
+        off = (np.abs(parts - self.held * self.unit[:, None]) / _weight_sums(parts)[:, None]).sum(axis=0)
         order = np.argsort(off, kind="stable")
         n_left = np.searchsorted(np.cumsum(off[order]), 2 * tolerance, side="right")
         return np.sort(order[n_left:])
@@ -99,7 +99,7 @@ class QuantizedWeights:
         return replace(self, held=held, above=above, below=below), changes
 
 
-def _masses(parts: Floats) -> Floats:
+def _weight_sums(parts: Floats) -> Floats:
     """Return the sums of both classes' weights, neither of them so small that it cannot be divided by."""
     weight_sums = parts.sum(axis=1)
     light: Floats = np.maximum(weight_sums, max(LIGHT_CLASS * weight_sums.sum(), 1e-200))
@@ -113,8 +113,8 @@ def _nearest_unit(held: Floats, unit: float, part: Floats) -> float:
         return unit
     ratio = part[inside] / held[inside]
     order = np.argsort(ratio, kind="stable")
-    mass = np.cumsum(held[inside][order])
-    return float(ratio[order[np.searchsorted(mass, mass[-1] / 2)]])
+    below = np.cumsum(held[inside][order])
+    return float(ratio[order[np.searchsorted(below, below[-1] / 2)]])
 
 
 class Changes(NamedTuple):

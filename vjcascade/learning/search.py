@@ -1,64 +1,99 @@
-"""The search for a round's stump: over bins for the whole pool, then exactly for the few best features."""
+"""The search for a round's best stump: branch and bound over stale histograms.
+
+The problem
+    A round gives each sample a weight. For every feature of a pool of 10^4 to 10^6 the search wants the split, by a
+    threshold or by a subset of codes, whose loss is least, and of all features the best. A stump's loss depends on two
+    sums only: the weight of the positives that it calls negative and of the negatives that it calls positive. Values
+    are sorted into 256 bins once, so a feature's best split over bins is known from two histograms: the weight of
+    positives and of negatives in each bin. A full scan adds these up anew each round, at the cost of a read of every
+    bin of every sample for every feature. Nearly all of that is wasted: hardly any feature is near the best.
+
+What is kept from round to round
+    Both histograms of every feature (`Histograms`), in whole units, so that what is added can be taken off again
+    without a trace, and the weights that they stand for (`QuantizedWeights`). When weights change, boosting multiplies
+    those of the samples that it got right by one factor: a change of the class's unit does that for all bins at once.
+    Of the other samples, those whose weight differs most from the one held are added and taken off, until what is left
+    out of date is a tolerable share of all weight (the tolerance, 1e-6 to 0.1). A pass does so for all features.
+
+Why bounds hold
+    Let `above` and `below` be what the held weights of a class exceed the round's by and fall short of them, summed
+    over all samples (with what bits that were shifted out may come to). Then any sum over any bins is off by no
+    more than that, and so are both errors of any split. A loss that grows with the errors thus lies between its
+    values at errors shifted by these amounts, and so does its least over the splits. `vjcascade.learning.criteria` has
+    a class for each way to make use of that:
+
+    * the weighted error a errors_p + b errors_n (`WeightedError`) is off by a times and b times as much;
+    * the Gini impurity (`GiniImpurity`) rises by at most twice as much as a weight does;
+    * another concave loss of the two errors (`TwoErrorLoss`) is bounded from the feature's least weighted errors on
+      four lines (a, b). The least of a errors_p + errors_n over a feature's splits is concave in a, as the lower
+      envelope of straight lines; so between two of the lines it is no less than the straight line between its values at
+      both, and what the loss asks for at any step alpha is such a value (`vjcascade.boosters.bounds`).
+
+Branch and bound
+    1. A pass gives each feature a lower bound. The `N_LIKELY` features that look best are measured exactly, over bins,
+       with the round's own weights. The n-th least of these values is the threshold, or the value of the better
+       constant classifier if that is less: a feature whose lower bound is above it is pruned.
+    2. If more than `SHARE_FOR_SECOND_PASS` of the pool are left open, the tolerance is reduced and there is
+       another pass: to bring all histograms nearer costs less than so many exact values.
+    3. If more than `FEW_OPEN` are left open, their bounds are refined: copies of their histograms are brought nearer
+       still, by the bins of few samples, where an exact value reads those of all.
+    4. The open features are measured exactly, lowest bound first, in batches; every batch may lower the threshold and
+       so prune the rest.
+    5. How many were left open tells whether the next round's first pass may be looser or should be tighter.
+
+Why the result is that of a full scan
+    Only features are left out whose lower bound is above the threshold, and the n best of those measured are at or
+    below it; the threshold never rises. Values that decide are computed from the round's own weights, never from stale
+    ones. Bounds of rounding are added wherever floats are summed in another order. So the features found, and of equal
+    ones the first, are those that a full scan over bins finds; the tolerance, the number of threads and the guesses
+    decide how long it takes, and nothing else. The tests compare every round of real runs with full scans.
+
+    The `N_EXACT` best features are then split at their real values rather than at bins, and the booster chooses among
+    these stumps and the two constant ones.
+
+    One exception: a concave loss without bounds is computed only for the `N_GUIDED` features that are best by a guide
+    that ranks nearly as it does, a line that touches it at a good guess or a Gini impurity.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.boosters import Booster, Round
-from vjcascade.boosters.bounds import LossBounds
+from vjcascade.boosters import Booster, GiniGuide, Round, TwoErrorBounds
 from vjcascade.boosters.state import Floats
 from vjcascade.buffers import ReusableBuffer, release_pages
+from vjcascade.learning.criteria import SLACK, BinnedLosses, Criterion, criterion_of, least, nth_least
 from vjcascade.learning.histograms import Histograms
 from vjcascade.learning.samples import Samples
 from vjcascade.learning.weak_splits import Stump
-from vjcascade.parallel import blocks, ordered_map, run_all
+from vjcascade.parallel import ordered_map
 
 N_EXACT = 8
 """Features with the least binned loss whose thresholds are then set on the real values."""
 
 N_GUIDED = 512
-"""Features for which a loss without bounds is computed, over bins: the best by the sieve's guide."""
+"""Features for which a loss without bounds is computed, over bins: the best by the booster's guide."""
 
 N_LIKELY = 128
-"""Features whose losses set the bar that bounds are held against: so many by either of two signs."""
+"""Features measured exactly in each pass; their values set the threshold that bounds are held against."""
 
 FEW_OPEN = 128
-"""So few features are measured exactly at once: to make their bounds closer would not be less work."""
+"""So few features are measured exactly at once: to refine their bounds would not be less work."""
 
 BATCH = 512
-"""Features that are not held off: their losses are computed in batches, lest the first of them hold off the rest."""
+"""Open features are measured in batches, lest those that the first of them would prune be measured."""
 
-SLACK = 1e-9
-"""Bounds of losses may be so much off by rounding."""
+N_PROBES = 64
+"""Features, evenly spaced in the pool, among which each round's guess at the winner is sought, beside the last best."""
 
-N_FIRST_LOOK = 64
-"""Features, evenly spaced in the pool, that each round's guess at the winner looks at, beside the last best."""
+SHARE_FOR_SECOND_PASS = 0.1
+"""More features left open than this share of the pool are not measured before another pass, with less out of date."""
 
-SHARE_FOR_SECOND_LOOK = 0.1
-"""More features left open than this share of the pool are not measured before another look, with less out of date."""
-
-MOST_LOOKS = 4
+MAX_PASSES = 4
 """Bounds that still leave so many features open then will not get much closer."""
-
-MEASURED_PER_TASK = 32
-"""Features whose exact values one task computes."""
-
-
-class _Look(NamedTuple):
-    """Lower bounds of all features' values, and the likely best features with their exact values.
-
-    `closer` makes the bounds of some features closer, as far as it can.
-    """
-
-    bounds: Floats
-    likely: NDArray[np.intp]
-    values: Floats
-    closer: Callable[[NDArray[np.intp]], Floats | None]
 
 
 class Search(Protocol):
@@ -73,19 +108,14 @@ class Search(Protocol):
     labels: NDArray[np.int8]
 
     def candidates(self, round_: Round, booster: Booster) -> list[Stump]:
-        """Return stumps among which a round's best is, in the order of their features, then the two constant ones."""
+        """Return stumps among which a round's best is, in the order in which ties are decided."""
 
     def values(self, feature: int) -> NDArray[np.generic]:
         """Return a feature's values on the training samples."""
 
 
 class StumpSearch:
-    """The search for the best stumps over all features of some samples.
-
-    One pass over the pool finds bounds of every feature's value, from `Histograms` that are nearly up to date: of
-    the weighted error for boosters that choose by it, of what the booster's `LossBounds` asks for with the others. The
-    few features that these bounds do not hold off are then measured exactly, over bins, and the `N_EXACT` best of
-    them on their real values. What is found is what a full scan would find.
+    """The search for the best stumps over all features of some samples, by branch and bound.
 
     Parameters
     ----------
@@ -102,11 +132,11 @@ class StumpSearch:
         self.labels = samples.labels
         self._splits = samples.splits
         self._n_threads = n_threads
-        self._histograms = Histograms(samples.bins, n_threads, samples.splits, space)
+        self._histograms = Histograms(samples.bins, n_threads, space)
         n_features = len(samples.bins)
-        evenly = np.linspace(0, n_features - 1, min(n_features, N_FIRST_LOOK)).astype(np.intp)
-        self._first_look = np.unique(evenly)
-        self._probes = self._first_look
+        evenly = np.linspace(0, n_features - 1, min(n_features, N_PROBES)).astype(np.intp)
+        self._first_probes = np.unique(evenly)
+        self._probes = self._first_probes
 
     def candidates(self, round_: Round, booster: Booster) -> list[Stump]:
         """Return a round's best stumps, in the order of their features, then the two constant ones.
@@ -114,8 +144,7 @@ class StumpSearch:
         Each of the `N_EXACT` features with the least binned loss comes with the threshold and polarity that
         are best on its real values.
         """
-        find = self._least_errors if booster.loss_is_linear else self._least_losses
-        features = find(round_, booster)
+        features = self.best_features(round_, booster)
         release_pages(self.samples.bins.tiles)
         values = self.samples.values(features)
         best = ordered_map(
@@ -131,175 +160,77 @@ class StumpSearch:
         values: NDArray[np.generic] = self.samples.values(np.array([feature]))[0]
         return values
 
-    def _least_errors(self, round_: Round, booster: Booster) -> NDArray[np.intp]:
-        """Return the features of least weighted error."""
-        return self._guided(booster.loss_bounds(0.0, 0.0, round_), round_, N_EXACT)
+    def best_features(self, round_: Round, booster: Booster) -> NDArray[np.intp]:
+        """Return the `N_EXACT` features of least loss over bins, rising; without bounds, as far as a guide can tell.
 
-    def _least_losses(self, round_: Round, booster: Booster) -> NDArray[np.intp]:
-        """Return the features of least loss, as far as the booster's sieve can tell."""
-        losses, errors_p, errors_n = self._binned_losses(self._probes, round_, booster)
-        best = int(np.argmin(losses))
-        loss_bounds = booster.loss_bounds(errors_p[best], errors_n[best], round_)
-        if loss_bounds.is_loss:
-            return self._guided(loss_bounds, round_, N_EXACT)
-        if loss_bounds.upper is None or loss_bounds.lower is None:
-            among = self._guided(loss_bounds, round_, N_GUIDED)
-            losses, _, _ = self._binned_losses(among, round_, booster)
-        else:
-            among, losses = self._not_held_off(
-                loss_bounds.upper, loss_bounds.lower, loss_bounds.lines, round_, booster
-            )
-        self._probes = np.union1d(self._first_look, among[_least(losses, N_FIRST_LOOK)])
-        return among[_least(losses, N_EXACT)]
+        Parameters
+        ----------
+        round_ : Round
+            The round's weights.
+        booster : Booster
+            Judges splits.
 
-    def _guided(self, loss_bounds: LossBounds, round_: Round, n: int) -> NDArray[np.intp]:
-        """Return the `n` features that are best by a sieve's one line, or by the impurity with its factors."""
-        line = loss_bounds.lines[0]
-        exactly = partial(self._ginis if loss_bounds.by_impurity else self._errors, line, round_)
-
-        def closer(features: NDArray[np.intp]) -> Floats | None:
-            again = self._histograms.closer(features)
-            return None if again is None else again.lowest.reshape(-1)
-
-        def look() -> _Look:
-            measured = (
-                self._histograms.gini(line, round_)
-                if loss_bounds.by_impurity
-                else self._histograms.on_lines(line[None], round_)
-            )
-            bounds = measured.lowest.reshape(-1)
-            likely = _least(bounds, max(n, N_LIKELY))
-            return _Look(bounds, likely, exactly(likely), closer)
-
-        ceiling = min(line[0] * round_.positive_weight, line[1] * round_.negative_weight)
-        among, values = self._settled(
-            look, exactly, n, round_, np.inf if loss_bounds.by_impurity else ceiling
-        )
-        return among[_least(values, n)]
-
-    def _not_held_off(
-        self,
-        upper: Callable[[Floats], Floats],
-        lower: Callable[[Floats, float], Floats],
-        lines: Floats,
-        round_: Round,
-        booster: Booster,
-    ) -> tuple[NDArray[np.intp], Floats]:
-        """Return features, and their losses, among which the best are."""
-
-        def exactly(features: NDArray[np.intp]) -> Floats:
-            return self._binned_losses(features, round_, booster)[0]
-
-        def look() -> _Look:
-            measured = self._histograms.on_lines(lines, round_)
-            best_upper = _least(upper(measured.highest), N_LIKELY)
-            likely = np.union1d(best_upper, _least(measured.lowest.sum(axis=0), N_LIKELY))
-            losses = exactly(likely)
-            threshold = _nth_least(losses, N_EXACT)
-
-            def closer(features: NDArray[np.intp]) -> Floats | None:
-                again = self._histograms.closer(features)
-                return None if again is None else lower(again.lowest, threshold) - SLACK
-
-            return _Look(lower(measured.lowest, threshold) - SLACK, likely, losses, closer)
-
-        constants = np.array([0.0, round_.positive_weight]), np.array([round_.negative_weight, 0.0])
-        return self._settled(
-            look, exactly, N_EXACT, round_, float(booster.loss(constants[0], constants[1], round_).min())
-        )
-
-    def _settled(
-        self,
-        look: Callable[[], _Look],
-        exactly: Callable[[NDArray[np.intp]], Floats],
-        n: int,
-        round_: Round,
-        ceiling: float,
-    ) -> tuple[NDArray[np.intp], Floats]:
-        """Return features, rising, and their exact values: the likely ones, and all that bounds do not hold off.
-
-        Of those whose value is below the ceiling, that of the better constant classifier, the `n` least are among them.
-        Where bounds are so loose that too many are left, another look is cheaper; where several are left, their bounds
-        are made closer before they are measured.
+        Returns
+        -------
+        ndarray of shape (n,), dtype intp
+            Their numbers; fewer than `N_EXACT` in a pool that is smaller.
         """
-        ceiling -= 2 * SLACK
-        bounds, among, values, closer = look()
-        enough, n_looks = SHARE_FOR_SECOND_LOOK * len(bounds), 1
+        losses = BinnedLosses(self.samples, round_, booster, self._n_threads)
+        if booster.loss_is_linear:
+            return self._least(criterion_of(booster.loss_bounds(0.0, 0.0, round_), losses), N_EXACT)
+        # Bounds and guides are close near a guess at the winner's errors: that of the best of a few features.
+        bounds = booster.loss_bounds(*losses.best(self._probes), round_)
+        criterion = criterion_of(bounds, losses)
+        if isinstance(bounds, GiniGuide) and bounds.is_loss:
+            return self._least(criterion, N_EXACT)
+        if isinstance(bounds, TwoErrorBounds):
+            among, values = self._branch_and_bound(criterion, N_EXACT)
+        else:
+            among = self._least(criterion, N_GUIDED)
+            values, _, _ = losses.least(among)
+        self._probes = np.union1d(self._first_probes, among[least(values, N_PROBES)])
+        return among[least(values, N_EXACT)]
+
+    def _least(self, criterion: Criterion, n: int) -> NDArray[np.intp]:
+        """Return the `n` features of least value, rising."""
+        among, values = self._branch_and_bound(criterion, n)
+        return among[least(values, n)]
+
+    def _branch_and_bound(self, criterion: Criterion, n: int) -> tuple[NDArray[np.intp], Floats]:
+        """Return features, rising, and their exact values: all that were measured before the others were pruned.
+
+        Of those whose value is below the criterion's ceiling, the `n` least are among them.
+        """
+        ceiling = criterion.ceiling - 2 * SLACK
+        bounds, among, values = self._pass(criterion, n)
+        many, n_passes = SHARE_FOR_SECOND_PASS * len(bounds), 1
         while (
-            n_looks < MOST_LOOKS
-            and np.count_nonzero(bounds <= min(_nth_least(values, n), ceiling)) > enough
-            and self._histograms.tighten()
+            n_passes < MAX_PASSES
+            and np.count_nonzero(bounds <= min(nth_least(values, n), ceiling)) > many
+            and self._histograms.reduce_tolerance()
         ):
-            bounds, among, values, closer = look()
-            n_looks += 1
-        held_off = bounds > min(_nth_least(values, n), ceiling)
-        held_off[among] = True
-        waiting = np.flatnonzero(~held_off)
-        n_open = len(waiting)
-        if n_open > FEW_OPEN and (again := closer(waiting)) is not None:
-            bounds[waiting] = np.maximum(bounds[waiting], again)
-        waiting = waiting[np.argsort(bounds[waiting], kind="stable")]
-        while len(waiting) and bounds[waiting[0]] <= (threshold := min(_nth_least(values, n), ceiling)):
-            batch = waiting[:BATCH][bounds[waiting[:BATCH]] <= threshold]
-            waiting = waiting[len(batch) :]
-            among, values = np.append(among, batch), np.append(values, exactly(batch))
-        if not round_.is_part:
-            self._histograms.balance(n_open)
+            bounds, among, values = self._pass(criterion, n)
+            n_passes += 1
+        threshold = nth_least(values, n)
+        pruned = bounds > min(threshold, ceiling)
+        pruned[among] = True
+        open_ = np.flatnonzero(~pruned)
+        n_open = len(open_)
+        if n_open > FEW_OPEN and (refined := self._histograms.refine(criterion, open_)) is not None:
+            bounds[open_] = np.maximum(bounds[open_], criterion.lower(refined, threshold))
+        open_ = open_[np.argsort(bounds[open_], kind="stable")]
+        while len(open_) and bounds[open_[0]] <= (threshold := min(nth_least(values, n), ceiling)):
+            batch = open_[:BATCH][bounds[open_[:BATCH]] <= threshold]
+            open_ = open_[len(batch) :]
+            among, values = np.append(among, batch), np.append(values, criterion.exact(batch))
+        if not criterion.round_.is_part:  # the tolerance is that of whole rounds
+            self._histograms.adapt_tolerance(n_open)
         order = np.argsort(among)
         return among[order], values[order]
 
-    def _errors(self, line: Floats, round_: Round, features: NDArray[np.intp]) -> Floats:
-        """Return the least values of a line, over bins."""
-        parts = line[0] * round_.positive_part, line[1] * round_.negative_part
-        exactly = self._splits.exact_least_error
-        errors = np.empty(len(features))
-        self._measure(features, lambda bins, part: exactly(bins, *parts, errors[part]))
-        return errors
-
-    def _ginis(self, factors: Floats, round_: Round, features: NDArray[np.intp]) -> Floats:
-        """Return the least Gini impurities, over bins."""
-        parts = factors[0] * round_.positive_part, factors[1] * round_.negative_part
-        exactly = self._splits.exact_least_gini
-        losses = np.empty(len(features))
-        self._measure(features, lambda bins, part: exactly(bins, *parts, losses[part]))
-        return losses
-
-    def _measure(
-        self, features: NDArray[np.intp], measure: Callable[[NDArray[np.uint8], slice], None]
-    ) -> None:
-        """Call a kernel for every part of some features: with their bins, and where these are."""
-        bins = self.samples.bins
-        parts = blocks(len(features), MEASURED_PER_TASK)
-        run_all(lambda part: measure(bins.rows(features[part]), part), parts, self._n_threads)
-
-    def _binned_losses(
-        self, features: NDArray[np.intp], round_: Round, booster: Booster
-    ) -> tuple[Floats, Floats, Floats]:
-        """Return each feature's least loss over its bins, and the class-wise errors there."""
-        bins, tasks = self.samples.bins, blocks(len(features), MEASURED_PER_TASK)
-        points = list(
-            ordered_map(
-                lambda part: self._splits.points(bins.rows(features[part]), round_), tasks, self._n_threads
-            )
-        )
-        counts = np.concatenate([some for some, _ in points])
-        errors_p, errors_n = np.concatenate([errors for _, errors in points], axis=1)
-        losses = booster.loss(errors_p, errors_n, round_)
-        starts = np.cumsum(counts) - counts
-        least = np.minimum.reduceat(losses, starts)
-        owner = np.repeat(np.arange(len(features)), counts)
-        hits = np.flatnonzero(losses == least[owner])
-        first = hits[np.searchsorted(owner[hits], np.arange(len(features)))]
-        return least, errors_p[first], errors_n[first]
-
-
-def _least(values: NDArray[np.float64], n: int) -> NDArray[np.intp]:
-    """Return where the `n` least values are, in rising order of the indices; of equal ones, the first."""
-    within = np.flatnonzero(values <= _nth_least(values, n))
-    best: NDArray[np.intp] = np.sort(within[np.argsort(values[within], kind="stable")][:n])
-    return best
-
-
-def _nth_least(values: NDArray[np.float64], n: int) -> float:
-    n = min(n, len(values))
-    return float(np.partition(values, n - 1)[n - 1])
+    def _pass(self, criterion: Criterion, n: int) -> tuple[Floats, NDArray[np.intp], Floats]:
+        """Return lower bounds of all features' values, and the likely best features with their exact values."""
+        measured = self._histograms.measure(criterion)
+        likely = criterion.likely(measured, max(n, N_LIKELY))
+        values = criterion.exact(likely)
+        return criterion.lower(measured, nth_least(values, n)), likely, values

@@ -10,10 +10,9 @@ from vjcascade.boosters.base import TIE_TOLERANCE
 from vjcascade.boosters.hull import near_lower_hull
 from vjcascade.boosters.state import Floats
 from vjcascade.kernels.cuts import hulls_of_columns, least_of_columns
-from vjcascade.learning.order import between, ends_of_equals
 from vjcascade.learning.samples import TableSamples, labels_of
 from vjcascade.learning.search import Search, StumpSearch
-from vjcascade.learning.weak_splits import THRESHOLDS, Stump
+from vjcascade.learning.weak_splits import THRESHOLDS, Stump, between, ends_of_equals
 
 MOST_CELLS = 2**22
 """With more numbers in a table, bounds and threads are worth their preparation."""
