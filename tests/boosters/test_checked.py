@@ -206,4 +206,5 @@ def test_a_checked_booster_is_its_own_copy_and_answers_the_same(name, table):
 def test_samples_that_do_not_count_are_no_fault(table):
     weights = np.where(np.arange(N) % 5 == 0, 0.0, 1.0)
     for name in booster_names():
-        assert list(islice(boost(TableSearch(table, 12), make_booster(name, 2), sample_weight=weights), 2))
+        search = TableSearch(table, 12)
+        assert list(islice(boost(search, make_booster(name, 2), BoostingState.start(search.labels, weights)), 2))
