@@ -1,4 +1,9 @@
-"""Tables in text files: cells between commas, semicolons or tabs, below a line of names."""
+"""Tables in text files: cells between commas, semicolons or tabs, below a line of names.
+
+Python's csv module parts the cells. The readers of pandas and polars are faster, but read without a word what is
+refused here with the line: rows with too few cells (or, in pandas, all with too many, which shifts the columns), two
+columns of one name, text after a closing quotation mark, bytes that are no text.
+"""
 
 from __future__ import annotations
 

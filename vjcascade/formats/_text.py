@@ -5,6 +5,10 @@ the column of the first token, names need no quotes, a comma may stand before a 
 comments `//` and `/* */`, a NUL byte ends its line, and what follows after the first cascade is not looked at.
 Anchors, texts of several lines, Base64 and escapes are not read: no cascade has them. The types that YAML and JSON
 give to values are not told apart: readers know what they need.
+
+OpenCV's own reader, `cv2.FileStorage`, is not used because files are hostile: a list of 100,000 brackets kills the
+process, a short text in Base64 keeps it busy for ever, and of two equal names one is dropped without a word. Nor is
+the json module: brackets of YAML need the methods for those of JSON anyway.
 """
 
 from __future__ import annotations
