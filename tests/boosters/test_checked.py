@@ -207,4 +207,6 @@ def test_samples_that_do_not_count_are_no_fault(table):
     weights = np.where(np.arange(N) % 5 == 0, 0.0, 1.0)
     for name in booster_names():
         search = TableSearch(table, 12)
-        assert list(islice(boost(search, make_booster(name, 2), BoostingState.start(search.labels, weights)), 2))
+        assert list(
+            islice(boost(search, make_booster(name, 2), BoostingState.start(search.labels, weights)), 2)
+        )

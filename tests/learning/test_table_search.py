@@ -87,9 +87,21 @@ def test_neighbouring_numbers_are_parted(rng):
     assert outputs_of(best, table).tolist() == [1, -1]
 
 
-def test_large_tables_are_searched_over_bins(monkeypatch, rng):
+def test_tables_beyond_their_share_of_memory_are_searched_over_bins(monkeypatch, rng):
     table = rng.normal(size=(60, 3))
-    monkeypatch.setattr(module, "MOST_CELLS", 179)
-    assert isinstance(search_of_table(table, 20, n_threads=2), StumpSearch)
-    monkeypatch.setattr(module, "MOST_CELLS", 180)
-    assert isinstance(search_of_table(table, 20, n_threads=2), TableSearch)
+    for memory, expected in ((4 * 16 * 180 - 1, StumpSearch), (4 * 16 * 180, TableSearch)):
+        monkeypatch.setattr(module, "physical_memory", lambda memory=memory: float(memory))
+        assert isinstance(search_of_table(table, 20, n_threads=2), expected)
+
+
+@pytest.mark.parametrize("booster", ["adaboost", "adaboostdb", "real"])
+def test_neither_threads_nor_tasks_change_what_is_found(monkeypatch, rng, booster):
+    """Also where columns tie: copies of them, and few values."""
+    table = rng.integers(0, 3, (50, 8)).astype(float)
+    table[:, 5:] = table[:, :3]
+    boosted, found = make_booster(booster, Costs(2, 1)), []
+    round_ = random_round(rng, TableSearch(table, 20))
+    for n_threads, n_cells in ((1, 2**17), (1, 1), (3, 1), (2, 150)):
+        monkeypatch.setattr(module, "CELLS_PER_TASK", n_cells)
+        found.append(best_stump(TableSearch(table, 20, n_threads), boosted, round_))
+    assert len(set(found)) == 1
