@@ -22,9 +22,10 @@ from vjcascade.files import MODEL_NAME
 from vjcascade.messages import pluralize
 from vjcascade.training.checkpoint import Checkpoint
 from vjcascade.training.data.training_data import TrainingData
-from vjcascade.training.events import Ended, Note, Progress, ProgressReporter, RunBegun, StageDone
+from vjcascade.training.events import Ended, Note, Progress, ProgressReporter, Rates, RunBegun, StageDone
 from vjcascade.training.mining import negatives
 from vjcascade.training.mining.mining import MiningPlan
+from vjcascade.training.run import train
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.stage import StageTrainer
 from vjcascade.training.trainer import train_stages
@@ -362,3 +363,60 @@ def test_the_false_alarm_rate_is_that_of_the_photos(tmp_path):
         assert every.n_searched == n_windows
         measured = record.overall_false_alarm_rate / record.tuned.false_alarm_rate
         assert measured == pytest.approx(every.pass_rate, rel=0.15)
+
+
+def crops_and_photos(rng):
+    """Return photos of blurred noise, and crops that were cut out of them."""
+    photos = [builders.smooth_noise(rng, 60, 60) for _ in range(12)]
+    corners = [(photos[i % 12], *rng.integers(0, 44, 2)) for i in range(300)]
+    return [photo[y : y + 16, x : x + 16] for photo, y, x in corners], photos
+
+
+def events_of(crops, photos, settings):
+    events = []
+    try:
+        train(crops, photos, settings=settings, window=(16, 16), n_threads=1, listener=events.append)
+    finally:
+        reached = [event.record.overall_held_out_hit_rate for event in events if isinstance(event, StageDone)]
+    return reached, events[-1].text
+
+
+def test_a_stage_that_ruins_the_detector_is_not_added(rng):
+    """Crops cut out of the very photos that are given as negatives: learned by heart, and of no use."""
+    settings = TrainingSettings(n_negatives=600, max_stages=6, max_weak=60, hit_rate=0.999, baseline=False)
+    with pytest.raises(
+        TrainingError, match=r"would pass \d+ of \d+ held-out positives.*visible in the photos"
+    ):
+        events_of(*crops_and_photos(rng), settings)
+
+
+def test_the_stages_before_it_are_kept(rng):
+    """A bright crop is told from the photos by one stage; what is left is chance."""
+    crops, photos = crops_and_photos(rng)
+    crops = [
+        np.where(np.arange(16) < 8, crop // 2, 127 + crop // 2).astype(np.uint8) for crop in crops[:150]
+    ] + [
+        np.where(np.arange(16) < 8, crop // 2, 127 + crop // 2).astype(np.uint8)[::-1] for crop in crops[150:]
+    ]
+    photos += [np.tile(crop, (4, 4)) for crop in crops[::10]]
+    settings = TrainingSettings(
+        n_negatives=600, max_stages=6, max_weak=60, hit_rate=0.999, false_alarm_rate=0.5, baseline=False
+    )
+    reached, ended = events_of(crops, photos, settings)
+    assert reached
+    assert reached[-1] > 0.7
+    assert "held-out positives" in ended
+    assert "so it is not added" in ended
+
+
+@pytest.mark.parametrize(("hits", "false_alarms"), [(0.995, 0.996), (0.995, 0.99), (0.4, 0.5)])
+def test_a_stage_that_passes_all_alike_is_not_added(tmp_path, rng, monkeypatch, hits, false_alarms):
+    train_one = StageTrainer.train
+
+    def useless(self, *args):
+        result = train_one(self, *args)
+        return replace(result, tuned=Rates(result.tuned.threshold, hits, false_alarms))
+
+    monkeypatch.setattr(StageTrainer, "train", useless)
+    with pytest.raises(TrainingError, match="nothing to tell apart"):
+        events_of(*crops_and_photos(rng), TrainingSettings(n_negatives=100, max_weak=2, baseline=False))

@@ -105,7 +105,7 @@ def train_stages(
             windows = StageWindows(
                 positives, negatives.windows, held_out_positives, held_out.windows, survivors.stayed
             )
-            result = _useful(trainer.train(windows, number, clock))
+            result = _checked(trainer.train(windows, number, clock), windows, settings)
         except TrainingError as error:
             if cascade.n_stages == state.n_continued:
                 raise TrainingError(f"no stage could be trained: {error}") from None
@@ -128,10 +128,34 @@ _TOO_EASY = (
 )
 
 
-def _useful(result: StageResult | None) -> StageResult:
-    """Return a stage that rejects something."""
+MAX_LOSS = 0.25
+"""A stage that loses so much more of the held-out positives than it may is not added: it makes the detector worse."""
+
+MIN_LOST = 3
+"""Fewer held-out positives lost may be chance."""
+
+MIN_GAIN = 0.01
+"""By so much, at least, a stage's hit rate is above its false-alarm rate."""
+
+
+def _checked(result: StageResult | None, windows: StageWindows, settings: TrainingSettings) -> StageResult:
+    """Return a stage that makes the cascade better; a model that is good so far is not ruined by one more stage."""
     if result is None or result.tuned.false_alarm_rate == 1:
         raise TrainingError("positives and the remaining negatives cannot be told apart")
+    hits, false_alarms = result.tuned.hit_rate, result.tuned.false_alarm_rate
+    if hits < false_alarms + MIN_GAIN:
+        raise TrainingError(
+            f"the next stage would pass {hits:.1%} of the positives and {false_alarms:.1%} of the negatives, so it is "
+            "not added. There may be nothing to tell apart: check that the crops show one kind of object"
+        )
+    n_held_out, n_passed = len(windows.held_out_positives), len(result.passed.held_out_positives)
+    if n_held_out - n_passed >= MIN_LOST and n_passed < (settings.hit_rate - MAX_LOSS) * n_held_out:
+        raise TrainingError(
+            f"the next stage would pass {n_passed} of {n_held_out} held-out positives ({n_passed / n_held_out:.1%}; "
+            f"{settings.hit_rate:.1%} are asked for), so it is not added. The object may be visible in the photos "
+            "(look through them, or give its boxes), the crops may be too few or too unlike each other, or there is "
+            "nothing to tell apart"
+        )
     return result
 
 
