@@ -66,9 +66,9 @@ def test_the_costs_given_are_not_shared():
         ([1, 2, 3], "there are 3 example costs for 5 samples"),
         ([1] * 6, "there are 6 example costs for 5 samples"),
         ([], "there are 0 example costs for 5 samples"),
-        ([1, 0, 1, 1, 1], "the cost of sample 1 is 0, not a finite number above zero$"),
+        ([1, -1, 1, 1, 1], "the cost of sample 1 is -1, not a finite number, at least 0$"),
         ([1, 1, 1, -2.5, 1], "the cost of sample 3 is -2.5, not"),
-        ([1, math.nan, 1, math.inf, 0], r"the cost of sample 1 is nan, not .* \(and so are 2 others\)"),
+        ([1, math.nan, 1, math.inf, 0], r"the cost of sample 1 is nan, not .* \(and so are 1 others\)"),
         (["1", "2", "3", "4", "5"], r"example costs \['1', .* are not a list of numbers"),
         ([True] * 5, "are not a list of numbers"),
         ([1, 1, 1, 1, None], "are not a list of numbers"),
@@ -88,3 +88,20 @@ def test_bad_example_costs(costs, sentence):
 def test_both_classes_are_needed(label, missing):
     with pytest.raises(SettingsError, match=f"there are no {missing} among 3 samples"):
         split_example_costs([1, 2, 3], np.full(3, label, np.int8))
+
+
+@given(costed, st.data())
+def test_a_cost_of_zero_is_a_sample_that_does_not_count(rows, data):
+    costs, labels = (np.array(column) for column in zip(*rows, strict=True))
+    place = data.draw(st.integers(0, len(rows)))
+    class_costs, weight = split_example_costs(np.insert(costs, place, 0), np.insert(labels, place, 1))
+    expected_costs, expected_weight = split_example_costs(costs, labels)
+    assert class_costs == expected_costs
+    assert weight.tolist() == np.insert(expected_weight, place, 0).tolist()
+
+
+def test_a_class_that_costs_nothing_is_missing():
+    with pytest.raises(
+        SettingsError, match="no positives among 5 samples, 2 of which cost nothing: both classes"
+    ):
+        split_example_costs([0, 0, 1, 1, 1], LABELS)

@@ -9,7 +9,8 @@ pytest.importorskip("sklearn", reason="the estimators need scikit-learn")
 from sklearn.metrics import accuracy_score
 
 from vjcascade import CostBoostClassifier
-from vjcascade.boosters import Costs, booster_names, decision_threshold
+from vjcascade.boosters import Costs, booster_names, decision_threshold, make_booster
+from vjcascade.boosters.adaboost import AdaBoost
 from vjcascade.errors import SettingsError
 from vjcascade.estimators.rows import TrainingRows
 
@@ -19,7 +20,8 @@ SOME = [
     {"booster": "adaboost", "decision": "minimum-cost", "random_state": 0},
     {"booster": "adaboostdb", "costs": 3},
     {"booster": "cost-generalized", "costs": 3},
-    {"booster": "cost-generalized", "costs": 3, "booster_options": {"prior": "sample"}},
+    {"booster": "cost-generalized", "costs": 3, "prior": "class"},
+    {"booster": "gentle", "prior": "class"},
     {"booster": "csb2", "costs": 2},
     {"booster": "gentle", "max_depth": 2},
     {"booster": "cost-sensitive-logit", "costs": 3},
@@ -99,7 +101,7 @@ def test_example_costs_times_class_costs(table):
 def test_example_costs_are_weights_where_each_sample_weighs_its_cost(table, rng):
     X, y = table
     costs = rng.lognormal(size=len(y))
-    model = CostBoostClassifier(booster_options={"prior": "sample"}, n_estimators=10)
+    model = CostBoostClassifier(n_estimators=10)
     margins = [
         model.fit(X, y, **{name: costs}).decision_function(X) for name in ("sample_costs", "sample_weight")
     ]
@@ -141,7 +143,84 @@ def test_threads_change_nothing(rng):
     same(*(CostBoostClassifier("adaboostdb", n_estimators=4, n_jobs=n).fit(X, y) for n in (1, 3)), X)
 
 
+# what weighs the same before costs come in
+
+
+def rare_positives(rng, n=8000):
+    """One in 200, who differ by one standard deviation in three of ten columns."""
+    y = rng.random(n) < 0.005
+    X = rng.normal(size=(n, 10))
+    X[y, :3] += 1
+    return X, y
+
+
+def test_samples_weigh_the_same_and_classes_on_demand(rng):
+    """At costs of 1, the default booster is AdaBoost; a rare class is found at the price of many false alarms."""
+    table, (fresh, truth) = rare_positives(rng), rare_positives(rng)
+    by_default, adaboost = (CostBoostClassifier(**o).fit(*table) for o in ({}, {"booster": "adaboost"}))
+    np.testing.assert_allclose(
+        by_default.decision_function(fresh), adaboost.decision_function(fresh), atol=1e-9
+    )
+    misses, false_alarms = (
+        [
+            np.count_nonzero(wrong(CostBoostClassifier(prior=prior).fit(*table).predict(fresh)))
+            for prior in ("sample", "class")
+        ]
+        for wrong in (lambda called: truth & ~called, lambda called: called & ~truth)
+    )
+    assert misses[1] < 0.75 * misses[0]
+    assert false_alarms[0] < 30
+    assert false_alarms[1] > 200
+
+
+@pytest.mark.parametrize("booster", booster_names())
+def test_classes_of_equal_weight_are_balanced_sample_weights(rng, booster):
+    X, y = noisy_table(rng)
+    weights = rng.integers(1, 4, len(y)).astype(float)
+    balanced = weights / np.where(y == 1, weights[y == 1].sum(), weights[y == 0].sum())
+    by_prior = CostBoostClassifier(booster, 2, prior="class", n_estimators=8).fit(X, y, weights)
+    by_weight = CostBoostClassifier(booster, 2, n_estimators=8).fit(X, y, balanced)
+    np.testing.assert_allclose(by_prior.decision_function(X), by_weight.decision_function(X), atol=1e-8)
+
+
+@pytest.mark.parametrize(("booster", "own"), [("cost-generalized", "class"), ("adaboostdb", "balanced")])
+def test_the_boosters_own_prior_goes_before(table, booster, own):
+    X, y = table
+    one = CostBoostClassifier(booster, 2, booster_options={"prior": own}, n_estimators=8).fit(X, y)
+    same(one, CostBoostClassifier(booster, 2, prior="class", n_estimators=8).fit(X, y), X)
+
+
+# rows that do not count
+
+
+@pytest.mark.parametrize("booster", booster_names())
+def test_a_cost_of_zero_is_a_weight_of_zero_is_no_row(table, rng, booster):
+    X, y = table
+    costs, counts = rng.integers(1, 5, len(y)).astype(float), rng.random(len(y)) < 0.7
+    model = CostBoostClassifier(booster, n_estimators=8)
+    margins = [
+        model.fit(X, y, sample_costs=costs * counts).decision_function(X),
+        model.fit(X, y, counts.astype(float), costs).decision_function(X),
+        model.fit(X[counts], y[counts], sample_costs=costs[counts]).decision_function(X),
+    ]
+    assert np.array_equal(margins[0], margins[2])
+    assert np.array_equal(margins[1], margins[2])
+
+
 # decisions
+
+
+@pytest.mark.parametrize("booster", booster_names())
+@pytest.mark.parametrize("rule", ["theory", "adamec"])
+def test_costs_are_not_counted_twice(table, booster, rule):
+    model = CostBoostClassifier(booster, 10, decision=rule, n_estimators=3)
+    if make_booster(booster, 10).uses_costs:
+        with pytest.raises(
+            SettingsError, match=f"the decision rule {rule} would count the costs twice: '{booster}'"
+        ):
+            model.fit(*table)
+    elif rule == "theory":
+        assert model.fit(*table).threshold_ == pytest.approx(-np.log(10) / 2)
 
 
 def test_rules_without_held_out_samples(table):
@@ -270,7 +349,7 @@ def test_one_sample_of_a_class(rng):
 def test_without_information_all_are_called_what_is_cheaper(costs, called, values):
     """Two in five are positive whatever the value: a miss must cost 1.5 times a false alarm to matter more."""
     X, y = np.repeat(values, 5)[:, None], np.array([1, 0, 1, 0, 0] * len(values))
-    model = CostBoostClassifier(costs=costs, booster_options={"prior": "sample"}).fit(X, y)
+    model = CostBoostClassifier(costs=costs).fit(X, y)
     assert (model.predict(X) == called).all()
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], 2 * costs / (2 * costs + 3))
     assert model.feature_importances_.tolist() == [0]
@@ -331,6 +410,7 @@ def test_importances_of_trees_count_all_splits(rng):
         ({"booster_options": ["class"]}, "are not a mapping of the booster's own options"),
         ({"costs": 0}, "cost ratio 0 is not a finite number above zero"),
         ({"costs": "four"}, "costs 'four' cannot be read"),
+        ({"prior": "clas"}, "prior 'clas' is not one of class, sample"),
         ({"decision": "calibratd"}, "there is no decision rule 'calibratd'; did you mean 'calibrated'"),
         ({"booster": "real", "decision": "adamec"}, "those of 'real' are real numbers"),
         ({"n_estimators": 0}, "n_estimators 0 is not a whole number, at least 1"),
@@ -342,6 +422,21 @@ def test_importances_of_trees_count_all_splits(rng):
 def test_settings_that_cannot_be(table, options, words):
     with pytest.raises(SettingsError, match=words):
         CostBoostClassifier(**options).fit(*table)
+
+
+def test_how_columns_are_searched_is_told(table, monkeypatch):
+    assert CostBoostClassifier(n_estimators=2).fit(*table).search_ == "sorted"
+    monkeypatch.setattr("vjcascade.learning.table_search.physical_memory", lambda: 1e4)
+    assert CostBoostClassifier(n_estimators=2).fit(*table).search_ == "binned"
+
+
+def test_an_answer_of_nan_is_no_model(table, monkeypatch):
+    """A plug-in's, say: it would have ended boosting after no round, in silence."""
+    monkeypatch.setattr(AdaBoost, "alpha", lambda *_: np.nan)
+    with pytest.raises(
+        SettingsError, match=r"'adaboost' \(.*AdaBoost\): alpha returned nan, not a finite number"
+    ):
+        CostBoostClassifier("adaboost").fit(*table)
 
 
 def test_three_classes_are_named():

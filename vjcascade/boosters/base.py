@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -85,6 +87,9 @@ class Booster(ABC):
 
     uses_costs: ClassVar[bool] = True
     """Whether costs matter while it learns. If not, they can be met afterwards, by a threshold."""
+
+    priors: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """What its own option `prior` calls a start from samples ("sample") and from classes ("class") of equal weight."""
 
     def __init__(self, costs: Costs, n_rounds: int = 100) -> None:
         self.costs = costs.normalised()

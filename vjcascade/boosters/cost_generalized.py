@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -28,6 +30,7 @@ class CostGeneralized(Booster):
     """
 
     uses_costs: ClassVar[bool] = True
+    priors: ClassVar[Mapping[str, str]] = MappingProxyType({"sample": "sample", "class": "class"})
 
     def __init__(self, costs: Costs, n_rounds: int = 100, *, prior: Prior = "class") -> None:
         super().__init__(costs, n_rounds)

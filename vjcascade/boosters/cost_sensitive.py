@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -51,6 +53,7 @@ class TwoExponentials(DiscreteBooster):
     """
 
     loss_is_linear: ClassVar[bool] = False
+    priors: ClassVar[Mapping[str, str]] = MappingProxyType({"sample": "uniform", "class": "balanced"})
 
     def __init__(self, costs: Costs, n_rounds: int = 100, *, prior: InitialPrior = "uniform") -> None:
         super().__init__(costs, n_rounds)

@@ -29,12 +29,12 @@ def read_example_costs(
     Returns
     -------
     ndarray of shape (n,), dtype float64
-        Finite, > 0.
+        Finite, at least 0: a sample on which mistakes cost nothing does not count, as one of weight 0.
 
     Raises
     ------
     SettingsError
-        If there are more or fewer costs than samples, or a cost is not a finite number above zero.
+        If there are more or fewer costs than samples, or a cost is not a finite number, at least 0.
 
     Examples
     --------
@@ -50,10 +50,10 @@ def read_example_costs(
         raise SettingsError(f"example costs {reprlib.repr(given)} are not a list of numbers")
     if len(costs) != len(samples):
         raise SettingsError(f"there are {len(costs)} example costs for {len(samples)} samples")
-    wrong = np.flatnonzero(~(np.isfinite(costs) & (costs > 0)))
+    wrong = np.flatnonzero(~(np.isfinite(costs) & (costs >= 0)))
     if len(wrong):
         raise SettingsError(
-            f"the cost of sample {wrong[0]} is {costs[wrong[0]]}, not a finite number above zero"
+            f"the cost of sample {wrong[0]} is {costs[wrong[0]]}, not a finite number, at least 0"
             + (f" (and so are {len(wrong) - 1} others)" if len(wrong) > 1 else "")
         )
     return costs.astype(np.float64)
@@ -75,14 +75,15 @@ def split_example_costs(costs: ArrayLike, labels: NDArray[np.int8]) -> tuple[Cos
     Returns
     -------
     class_costs : Costs
-        The mean of each class.
+        The mean of each class, over the samples that count: those with a cost above 0.
     sample_weight : ndarray of shape (n,), dtype float64
-        Cost / mean cost of its class: ``class_costs.of(labels) * sample_weight`` are the costs given.
+        Cost / mean cost of its class, 0 where the cost is 0: ``class_costs.of(labels) * sample_weight`` are the
+        costs given.
 
     Raises
     ------
     SettingsError
-        If a class has no sample, or the costs are not as `read_example_costs` returns them.
+        If a class has no sample that counts, or the costs are not as `read_example_costs` returns them.
 
     Examples
     --------
@@ -90,9 +91,11 @@ def split_example_costs(costs: ArrayLike, labels: NDArray[np.int8]) -> tuple[Cos
     (Costs(positive=4.0, negative=1.0), array([1.5, 0.5, 1. , 1. ]))
     """
     checked = read_example_costs(costs, labels)
-    positive = labels > 0
-    for name, part in (("positives", positive), ("negatives", ~positive)):
+    positive, negative = (labels > 0) & (checked > 0), (labels < 0) & (checked > 0)
+    for name, part in (("positives", positive), ("negatives", negative)):
         if not part.any():
-            raise SettingsError(f"there are no {name} among {len(labels)} samples: both classes are needed")
-    class_costs = Costs(float(checked[positive].mean()), float(checked[~positive].mean()))
+            n_free = np.count_nonzero(checked == 0)
+            among = f"{len(labels)} samples" + (f", {n_free} of which cost nothing" if n_free else "")
+            raise SettingsError(f"there are no {name} among {among}: both classes are needed")
+    class_costs = Costs(float(checked[positive].mean()), float(checked[negative].mean()))
     return class_costs, checked / class_costs.of(labels)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from itertools import islice
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -24,7 +24,9 @@ from vjcascade.boosters import (
     decision_threshold,
     make_booster,
 )
+from vjcascade.boosters.base import checked_option
 from vjcascade.boosters.calibration import PlattScaling
+from vjcascade.boosters.cost_generalized import Prior
 from vjcascade.boosters.costs import CostsLike, parse_costs
 from vjcascade.boosters.example_costs import read_example_costs
 from vjcascade.boosters.state import BoostingState, Floats
@@ -32,7 +34,7 @@ from vjcascade.checks import checked_whole
 from vjcascade.errors import SettingsError
 from vjcascade.estimators.rows import TrainingRows, weighted_example_costs
 from vjcascade.learning.boosting import boost
-from vjcascade.learning.table_search import search_of_table
+from vjcascade.learning.table_search import TableSearch, search_of_table
 from vjcascade.learning.trees import Tree
 from vjcascade.training.settings import MAX_DEPTH
 
@@ -42,9 +44,10 @@ SampleCosts: TypeAlias = ArrayLike | Callable[[Floats], float]
 class CostBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A cost-sensitive booster on a table of numbers; two classes.
 
-    The weak classifiers are stumps, or small trees, on single columns. The columns are searched over at most 256
-    bins, and the thresholds of the eight best ones are then set on their real values: the search is exact for
-    tables of up to eight columns, and for columns of up to 256 distinct values. ``classes_[1]`` is the positive class.
+    The weak classifiers are stumps, or small trees, on single columns. In each round, every cut between different
+    values of every column is tried. Only where the sorted columns would take more than a quarter of the machine's
+    memory, 16 bytes a number, columns are searched over at most 256 bins, and the thresholds of the eight best ones
+    are then set on their real values; `search_` says which. ``classes_[1]`` is the positive class.
 
     Parameters
     ----------
@@ -53,16 +56,21 @@ class CostBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     costs : CostsLike
         The price of a missed positive relative to a false alarm: a ratio, a pair, ``"gamma=0.8"``, a matrix, or
         whatever else `vjcascade.boosters.costs.parse_costs` takes.
+    prior : {"sample", "class"}
+        What weighs the same before costs come in, whatever the booster: each sample, as in scikit-learn, or each
+        class, however rare it is. Where positives are one in 200, "class" weighs a missed one like 199 false alarms.
     n_estimators : int
         Rounds at most; boosting ends where no weak classifier helps any more, or one makes no mistake.
     max_depth : int
         Depth of the trees, 1 to 4; 1 for stumps. Nodes of at most ten distinct rows are not split, as in OpenCV.
     booster_options : mapping of str, optional
-        The booster's own options, for example ``{"prior": "sample"}``.
+        The booster's own options, for example ``{"criterion": "exponential"}``. An option `prior` among them goes
+        before the classifier's.
     decision : DecisionRule or str
         How the threshold on the score is found: natural, theory, adamec, calibrated or minimum-cost. The last two
         suit any booster; they boost on one half of the rows, each class halved at random, and set the threshold
-        on the other. Theory and adamec are for plain AdaBoost.
+        on the other, by samples, whatever the prior. Theory and adamec are for boosters that do not use the costs
+        while they learn.
     n_jobs : int, optional
         Threads that search; -1 for all processors, None for one. The result does not depend on it.
     random_state : int, numpy.random.RandomState or None
@@ -84,6 +92,8 @@ class CostBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What `decision_function` subtracts from the score; finite.
     costs_ : Costs
         The costs of the classes.
+    search_ : str
+        How columns were searched: ``"sorted"`` or ``"binned"``.
     link_ : PlattScaling
         Makes `predict_proba` of the score.
     feature_importances_ : ndarray of shape (n_features_in_,), dtype float64
@@ -92,10 +102,11 @@ class CostBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Notes
     -----
     Rows that are equal count as one of the sum of their weights, so ``sample_weight=2`` is a row given twice, and
-    the order of the rows does not matter.
+    the order of the rows does not matter. Rows with a weight or a cost of 0 do not count at all.
 
-    With its default booster, Cost-Generalized AdaBoost, each class weighs its cost, whatever its size;
-    ``booster_options={"prior": "sample"}`` lets each sample weigh its cost.
+    With ``prior="sample"`` and the default booster, Cost-Generalized AdaBoost, each sample weighs its cost, which at
+    equal costs is AdaBoost. Before version 0.2 the default was ``prior="class"``: of a rare class, that misses fewer
+    and gives many more false alarms, also at costs of 1.
 
     Examples
     --------
@@ -108,8 +119,8 @@ class CostBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ...     called = model.fit(X[::2], malignant[::2]).predict(X[1::2])
     ...     hits, misses = confusion_matrix(malignant[1::2], called)[1, ::-1].tolist()
     ...     print(f"{misses} of {hits + misses} missed")
-    10 of 110 missed
-    2 of 110 missed
+    11 of 110 missed
+    1 of 110 missed
     """
 
     def __init__(  # noqa: PLR0913  scikit-learn wants them all here
@@ -117,6 +128,7 @@ class CostBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         booster: str = "cost-generalized",
         costs: CostsLike = 1.0,
         *,
+        prior: Prior = "sample",
         n_estimators: int = 100,
         max_depth: int = 1,
         booster_options: Mapping[str, Any] | None = None,
@@ -126,6 +138,7 @@ class CostBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.booster = booster
         self.costs = costs
+        self.prior = prior
         self.n_estimators = n_estimators
         self.max_depth = max_depth
         self.booster_options = booster_options
@@ -151,8 +164,8 @@ class CostBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight : array_like of shape (n_samples,), optional
             How many samples each row stands for; rows of weight 0 do not count.
         sample_costs : array_like of shape (n_samples,) or callable, optional
-            What a mistake on each sample costs, > 0, or a function that tells it from the sample's row; multiplied
-            by what `costs` says of the sample's class.
+            What a mistake on each sample costs, or a function that tells it from the sample's row; multiplied by
+            what `costs` says of the sample's class. Rows of cost 0 do not count.
 
         Returns
         -------
@@ -162,7 +175,8 @@ class CostBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         SettingsError
-            If there are not two classes, a setting is out of range, or the costs cannot be read.
+            If there are not two classes, a setting is out of range, the costs cannot be read, or booster and
+            decision would count them twice.
         """
         rows, self.costs_ = self._training_rows(X, y, sample_weight, sample_costs)
         booster, rule = self._booster_and_rule()
@@ -172,7 +186,9 @@ class CostBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             boosted, held_out = rows.halves(np.random.default_rng(seed))
         n_threads = effective_n_jobs(self.n_jobs)
         search = search_of_table(boosted.table, boosted.n_positives, n_threads)
-        state = BoostingState.start(boosted.labels, boosted.weights)
+        self.search_ = "sorted" if isinstance(search, TableSearch) else "binned"
+        weights = boosted.balanced_weights() if self._balances(booster) else boosted.weights
+        state = BoostingState.start(boosted.labels, weights)
         rounds = boost(search, booster, state, max_depth=self.max_depth)
         self.weak_classifiers_ = list(islice(rounds, self.n_estimators))
         self.estimator_weights_ = np.array([weak.alpha for weak in self.weak_classifiers_])
@@ -294,14 +310,14 @@ class CostBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table, targets = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(targets)
         weights = _check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True)
-        counts = weights > 0
+        given = None if sample_costs is None else read_example_costs(sample_costs, table)
+        counts = weights > 0 if given is None else (weights > 0) & (given > 0)
         self.classes_, codes = np.unique(targets[counts], return_inverse=True)
         _check_binary(self.classes_)
         labels = np.where(codes == 1, 1, -1).astype(np.int8)
         costs, weights = parse_costs(self.costs), weights[counts]
-        if sample_costs is not None:
-            given = read_example_costs(sample_costs, table)[counts]
-            costs, weights = weighted_example_costs(given * costs.of(labels), labels, weights)
+        if given is not None:
+            costs, weights = weighted_example_costs(given[counts] * costs.of(labels), labels, weights)
         return TrainingRows.join(table[counts], labels, weights), costs
 
     def _booster_and_rule(self) -> tuple[Booster, DecisionRule]:
@@ -311,8 +327,17 @@ class CostBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         options = self.booster_options or {}
         if not isinstance(options, Mapping) or options.keys() & {"name", "costs", "n_rounds"}:
             raise SettingsError(f"booster_options {options!r} are not a mapping of the booster's own options")
+        checked_option("prior", self.prior, get_args(Prior))
         booster = make_booster(self.booster, self.costs_, int(self.n_estimators), **options)
+        if booster.priors:
+            own = {"prior": booster.priors[self.prior], **options}
+            booster = make_booster(self.booster, self.costs_, int(self.n_estimators), **own)
         rule = DecisionRule.parse(self.decision)
+        if rule in {DecisionRule.THEORY, DecisionRule.ADAMEC} and booster.uses_costs:
+            raise SettingsError(
+                f"the decision rule {rule} would count the costs twice: {self.booster!r} uses them while it learns; "
+                "choose natural, calibrated or minimum-cost, or a booster that does not use them, such as adaboost"
+            )
         if rule == DecisionRule.ADAMEC and isinstance(booster, ConfidenceBooster):
             raise SettingsError(
                 f"the decision rule adamec counts votes of -1 and +1; those of {self.booster!r} are real numbers: "
@@ -320,10 +345,15 @@ class CostBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return booster, rule
 
+    def _balances(self, booster: Booster) -> bool:
+        """Tell whether weights must be balanced for a booster that cannot do it by an option of its own."""
+        return self.prior == "class" and not booster.priors
+
     def _threshold(self, rule: DecisionRule, held_out: TrainingRows, scores: Floats) -> float:
         """Return the rule's threshold; without weak classifiers, one that calls all samples what is cheaper."""
         if not self.weak_classifiers_:
-            mass_p, mass_n = held_out.weight_sums()
+            by_class = self.prior == "class" and not rule.needs_samples
+            mass_p, mass_n = (1.0, 1.0) if by_class else held_out.weight_sums()
             return 0.5 * math.log(self.costs_.negative * mass_n / (self.costs_.positive * mass_p))
         threshold = decision_threshold(
             rule,

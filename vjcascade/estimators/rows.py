@@ -100,6 +100,11 @@ class TrainingRows:
         weights = (self.weights / copies)[indices]
         return type(self)(self.table[indices], self.labels[indices], weights)
 
+    def balanced_weights(self) -> Floats:
+        """Return the weights, scaled so that each class has the same sum, shape (n_rows,)."""
+        mass_p, mass_n = self.weight_sums()
+        return self.weights / np.where(self.labels > 0, mass_p, mass_n)
+
     def weight_sums(self) -> tuple[float, float]:
         """Return the weight of the positives and of the negatives."""
         positive = self.labels > 0
