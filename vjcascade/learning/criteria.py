@@ -193,7 +193,7 @@ class WeightedError(_LineCriterion):
 
     def exact(self, features: NDArray[np.intp]) -> Floats:
         """Return the least errors, from sums of all weights."""
-        return np.concatenate(block_by_block(self._of_block, self.samples, features, self.n_threads))
+        return np.concatenate(_block_by_block(self._of_block, self.samples, features, self.n_threads))
 
     def _of_block(self, bins: NDArray[np.uint8]) -> Floats:
         return self.samples.splits.exact_least_error(bins, *self._parts)
@@ -242,7 +242,7 @@ class GiniImpurity(Criterion):
 
     def exact(self, features: NDArray[np.intp]) -> Floats:
         """Return the least impurities, from sums of all weights."""
-        return np.concatenate(block_by_block(self._of_block, self.samples, features, self.n_threads))
+        return np.concatenate(_block_by_block(self._of_block, self.samples, features, self.n_threads))
 
     def _of_block(self, bins: NDArray[np.uint8]) -> Floats:
         return self.samples.splits.exact_least_gini(bins, *self._parts)
@@ -318,7 +318,7 @@ class BinnedLosses:
         losses, errors_p, errors_n : ndarray of shape (n,), dtype float64
             Of each feature's best split.
         """
-        points = block_by_block(self._of_block, self.samples, features, self.n_threads)
+        points = _block_by_block(self._of_block, self.samples, features, self.n_threads)
         counts = np.concatenate([some for some, _ in points])
         errors_p, errors_n = np.concatenate([errors for _, errors in points], axis=1)
         losses = self.booster.loss(errors_p, errors_n, self.round_)
@@ -362,7 +362,7 @@ def criterion_of(bounds: LossBounds, losses: BinnedLosses) -> Criterion:
     return WeightedError(bounds.lines, *given)
 
 
-def block_by_block(
+def _block_by_block(
     function: Callable[[NDArray[np.uint8]], Result],
     samples: Samples,
     features: NDArray[np.intp],
