@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -10,8 +11,8 @@ import numpy as np
 import pytest
 from easy_pictures import contents, easy_positive, save, soft_noise
 
-from vjcascade import TrainingSettings, train
-from vjcascade.errors import ModelError, SettingsError, SourceError
+from vjcascade import TrainingSettings, imaging, train
+from vjcascade.errors import MissingLibraryError, ModelError, SettingsError, SourceError
 from vjcascade.imaging import read_gray
 from vjcascade.learning import histograms
 from vjcascade.training import memory_plan, run, trainer
@@ -263,3 +264,36 @@ def test_arrays_that_are_no_pictures_are_met_with_a_sentence(crops, photos, sent
 def test_without_a_folder_there_is_nothing_to_go_on_with(arguments, options, sentence):
     with pytest.raises(SettingsError, match=sentence):
         train(CROPS, [CROPS[0]], *arguments, **options)
+
+
+def test_a_missing_opencv_is_said_before_pictures_are_read(pictures, monkeypatch):
+    read = []
+    monkeypatch.setitem(sys.modules, "cv2", None)
+    monkeypatch.setattr(run, "opencv", imaging.opencv.__wrapped__)
+    monkeypatch.setattr(run.Reader, "positives", lambda *_: read.append(1))
+    with pytest.raises(MissingLibraryError, match="opencv-python-headless"):
+        train(pictures / "pos", pictures / "neg", pictures / "out", BRIEF)
+    assert not read
+    assert not (pictures / "out").exists()
+
+
+def test_the_output_is_no_file(pictures):
+    with pytest.raises(SettingsError, match=r"a folder is needed; with .*signs, the model will be"):
+        train(pictures / "pos", pictures / "neg", pictures / "signs.xml", BRIEF)
+    assert not (pictures / "signs.xml").exists()
+
+
+def test_nothing_to_resume_is_said(pictures):
+    """A run may have been killed before its first stage was there."""
+    events = []
+    train(
+        pictures / "pos",
+        pictures / "neg",
+        pictures / "out",
+        BRIEF,
+        window=(8, 8),
+        resume=True,
+        listener=events.append,
+    )
+    assert isinstance(events[0], Note)
+    assert "there is no model to go on with" in events[0].text

@@ -10,6 +10,7 @@ from pathlib import Path
 from vjcascade.cascade import Cascade, checked_window
 from vjcascade.errors import SettingsError, SourceError
 from vjcascade.files import MODEL_NAME, real_path, remove_leftovers
+from vjcascade.imaging import opencv
 from vjcascade.messages import pluralize
 from vjcascade.parallel import checked_memory, checked_threads
 from vjcascade.training.checkpoint import Checkpoint, begin_run
@@ -124,10 +125,13 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
     base = None if continue_from is None else BaseModel.load(Path(continue_from), settings.features)
     if base is not None:
         _refuse_too_few_stages(base, settings)
+    opencv()  # resizes crops and photos: if it is missing, that is said before the pictures are read
     with ExitStack() as stack:
         if folder is not None:
             stack.enter_context(only_run_in(folder))
             remove_leftovers(folder)
+        if resume and model is not None and not model.exists():
+            listener(Note(f"there is no model to go on with in {folder}: training starts from the beginning"))
         window = _known_window(window, base, model if resume else None)
         reader, photos_limit = Reader(n_threads, strict, listener), int(PHOTOS_SHARE * memory_limit)
         crops = reader.positives(positives, window, min_side)
@@ -168,6 +172,11 @@ def _checked_folder(output: str | PathLike[str] | None, *, resume: bool, overwri
     if isinstance(output, TrainingSettings):
         raise SettingsError("settings stand in the place of the output folder: write settings=...")
     folder = Path(output)
+    if folder.suffix.lower() == ".xml" and not folder.is_dir():
+        raise SettingsError(
+            f"output {folder}: this is the name of a file, and a folder is needed; with {folder.with_suffix('')}, the "
+            f"model will be {folder.with_suffix('') / MODEL_NAME}"
+        )
     Checkpoint.check_folder(folder, resume=resume, overwrite=overwrite)
     return folder
 

@@ -128,7 +128,7 @@ _TOO_EASY = (
 )
 
 
-MAX_LOSS = 0.25
+MAX_LOSS = 0.4
 """A stage that loses so much more of the held-out positives than it may is not added: it makes the detector worse."""
 
 MIN_LOST = 3
