@@ -65,8 +65,8 @@ def main() -> None:
     figures = measure(cascade, arguments.data)
     MODEL.parent.mkdir(exist_ok=True)
     cascade.save(MODEL)
-    told = card(cascade, figures) + (record(arguments.record) if arguments.record else "")
-    write_atomic(MODEL.with_suffix(".md"), told.encode())
+    text = card(cascade, figures) + (record(arguments.record) if arguments.record else "")
+    write_atomic(MODEL.with_suffix(".md"), text.encode())
     print(f"{MODEL} written; training took {wall:.0f} s, {cpu:.0f} s of processor time")
 
 

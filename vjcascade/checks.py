@@ -152,7 +152,7 @@ def checked_choice(name: str, value: Any, kind: type[Choice]) -> Choice:
     Raises
     ------
     SettingsError
-        If there is none of this name; near names are told.
+        If there is none of this name; near names are suggested.
 
     Examples
     --------

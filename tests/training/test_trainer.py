@@ -235,7 +235,7 @@ def test_what_cannot_be_told_apart_is_said(tmp_path, rng):
     seen = np.stack([noise[y : y + 6, x : x + 6] for x, y in rng.integers(0, 34, (300, 2)).tolist()])
     seen = seen[evaluate_windows(Cascade(doubles.WINDOW), seen)[0] == 0][:60]
     settings = replace(SETTINGS, max_weak=1, hit_rate=1.0, held_out=0)
-    with pytest.raises(TrainingError, match=r"no stage could be trained: .*cannot be told apart"):
+    with pytest.raises(TrainingError, match=r"no stage could be trained: .*cannot be separated"):
         run(tmp_path, doubles.positives_of(seen), doubles.backgrounds_of([noise]), settings)
 
 
@@ -258,7 +258,7 @@ def test_events_come_in_order(tmp_path):
     assert [e.record.stage for e in events if isinstance(e, StageDone)] == [1, 2, 3, 4]
     assert isinstance(events[0], RunBegun)
     assert "training on 96 positives and 80 negatives a stage" in events[1].text
-    assert events[-1] == Ended("training ended with 4 stages: the most asked for")
+    assert events[-1] == Ended("training ended with 4 stages: max_stages is reached")
 
 
 def test_records_count_the_windows_that_were_looked_at(tmp_path):

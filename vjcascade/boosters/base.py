@@ -24,10 +24,10 @@ MIN_ALPHA = 1e-12
 """A weak classifier that weighs no more has learnt nothing but rounding errors, and must not be added."""
 
 SLOPE_STEP = 1e-6
-"""Step of the differences that slopes are taken by, in masses of a class."""
+"""Step of the differences that slopes are taken by, in weight sums of a class."""
 
-LEAST_MASS = 1e-100
-"""The masses of classes are taken to be no less where something is divided by them."""
+LEAST_WEIGHT = 1e-100
+"""The weight sums of classes are taken to be no less where something is divided by them."""
 
 TIE_TOLERANCE = 1e-12
 """Losses this close are equal; the lowest index wins."""
@@ -169,7 +169,7 @@ class Booster(ABC):
         """
         if self.loss_is_linear:
             return 1.0, 1.0
-        steps = SLOPE_STEP * np.maximum([round_.positive_weight, round_.negative_weight], LEAST_MASS)
+        steps = SLOPE_STEP * np.maximum([round_.positive_weight, round_.negative_weight], LEAST_WEIGHT)
         points_p, points_n = (
             error_p + np.array([0.0, steps[0], 0.0]),
             error_n + np.array([0.0, 0.0, steps[1]]),

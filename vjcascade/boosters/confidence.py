@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.boosters.base import ERROR_FLOOR, LEAST_MASS, MIN_ALPHA, Booster, Vote
+from vjcascade.boosters.base import ERROR_FLOOR, LEAST_WEIGHT, MIN_ALPHA, Booster, Vote
 from vjcascade.boosters.bounds import GiniGuide
 from vjcascade.boosters.state import Floats, Round
 
@@ -50,14 +50,14 @@ class ConfidenceBooster(Booster):
         """
         if self.splits_by_gini:
             return GiniGuide(np.ones((1, 2)), is_loss=True)
-        return GiniGuide(1 / np.maximum([[round_.positive_weight, round_.negative_weight]], LEAST_MASS))
+        return GiniGuide(1 / np.maximum([[round_.positive_weight, round_.negative_weight]], LEAST_WEIGHT))
 
     def choose(self, errors_p: Floats, errors_n: Floats, round_: Round) -> int:
         """Pick the weak classifier of least loss, whichever side of it is called positive."""
-        mass_p, mass_n = round_.positive_weight, round_.negative_weight
-        turn = errors_p * mass_n + errors_n * mass_p > mass_p * mass_n
-        wrong_p, right_p = _wrong_and_right(errors_p, mass_p)
-        wrong_n, right_n = _wrong_and_right(errors_n, mass_n)
+        sum_p, sum_n = round_.positive_weight, round_.negative_weight
+        turn = errors_p * sum_n + errors_n * sum_p > sum_p * sum_n
+        wrong_p, right_p = _wrong_and_right(errors_p, sum_p)
+        wrong_n, right_n = _wrong_and_right(errors_n, sum_n)
         return super().choose(np.where(turn, right_p, wrong_p), np.where(turn, right_n, wrong_n), round_)
 
     def weigh(self, sums_p: Floats, sums_n: Floats, sides: NDArray[np.int8], round_: Round) -> Vote:  # noqa: ARG002

@@ -33,7 +33,7 @@ LEAST_GUESS, GREATEST_GUESS = 1e-3, 30.0
 
 STEP_TOLERANCE = 1e-9
 ROUNDING = 1e-14
-"""A difference of two masses that is no larger a share of them may be a rounding error."""
+"""A difference of two weight sums that is no larger a share of them may be a rounding error."""
 
 MAX_STEPS = 80
 """Newton steps with bisection; a dozen are usual."""
@@ -107,7 +107,7 @@ class TwoExponentials(DiscreteBooster):
 class CostSensitiveAdaBoost(TwoExponentials):
     r"""The weak classifier and step of least class-dependent exponential loss.
 
-    With T_P, T_N the masses of the classes and B, D the wrong part of them, the loss of a step is
+    With T_P, T_N the weight sums of the classes and B, D the wrong part of them, the loss of a step is
 
     .. math:: L = B e^{C_P \alpha} + (T_P - B) e^{-C_P \alpha} + D e^{C_N \alpha} + (T_N - D) e^{-C_N \alpha}
 
@@ -228,7 +228,7 @@ class AdaBoostDB(TwoExponentials):
     n_rounds : int
         Not used.
     prior : {"balanced", "uniform"}
-        A_P = A_N = 1 at the start, as printed, or the masses of the classes.
+        A_P = A_N = 1 at the start, as printed, or the weight sums of the classes.
     select : {"maxroot", "minloss"}
         Which weak classifier wins.
 

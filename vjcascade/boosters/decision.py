@@ -37,7 +37,7 @@ class DecisionRule(StrEnum):
         Raises
         ------
         SettingsError
-            If there is no such rule; near names are told.
+            If there is no such rule; near names are suggested.
         """
         return checked_choice("decision rule", rule, cls)
 

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from vjcascade.boosters.base import LEAST_MASS, checked_option
+from vjcascade.boosters.base import LEAST_WEIGHT, checked_option
 from vjcascade.boosters.bounds import GiniGuide
 from vjcascade.boosters.confidence import ConfidenceBooster, gini, log_odds
 from vjcascade.boosters.cost_generalized import CostGeneralized, Prior
@@ -163,7 +163,7 @@ class CostSensitiveRealBoost(ConfidenceBooster):
 
     def loss_bounds(self, error_p: float, error_n: float, round_: Round) -> GiniGuide:  # noqa: ARG002
         """Return the Gini impurity of classes that weigh their squared costs, which ranks nearly as the loss does."""
-        weight_sums = np.maximum([[round_.positive_weight, round_.negative_weight]], LEAST_MASS)
+        weight_sums = np.maximum([[round_.positive_weight, round_.negative_weight]], LEAST_WEIGHT)
         return GiniGuide(np.array([[self.costs.positive, self.costs.negative]]) ** 2 / weight_sums)
 
     def impurity(self, sums_p: Floats, sums_n: Floats) -> Floats:

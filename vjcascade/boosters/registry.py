@@ -109,7 +109,7 @@ def make_booster(name: str, costs: CostsLike, n_rounds: int = 100, **options: An
     Raises
     ------
     SettingsError
-        If there is no booster of that name, or it does not know an option (near names are told), the costs cannot
+        If there is no booster of that name, or it does not know an option (near names are suggested), the costs cannot
         be read, or the booster is a plug-in that is broken.
 
     Examples

@@ -163,7 +163,7 @@ class Round:
 
         Returns
         -------
-        positive_masses, negative_masses : ndarray of shape (n_groups,), dtype float64
+        sums_p, sums_n : ndarray of shape (n_groups,), dtype float64
             Weights of positives and of negatives.
         """
         sums_p: Floats = np.bincount(groups, self.positive_part, n_groups).astype(np.float64)

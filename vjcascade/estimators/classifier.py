@@ -353,8 +353,8 @@ class CostBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the rule's threshold; without weak classifiers, one that calls all samples what is cheaper."""
         if not self.weak_classifiers_:
             by_class = self.prior == "class" and not rule.needs_samples
-            mass_p, mass_n = (1.0, 1.0) if by_class else held_out.weight_sums()
-            return 0.5 * math.log(self.costs_.negative * mass_n / (self.costs_.positive * mass_p))
+            sum_p, sum_n = (1.0, 1.0) if by_class else held_out.weight_sums()
+            return 0.5 * math.log(self.costs_.negative * sum_n / (self.costs_.positive * sum_p))
         threshold = decision_threshold(
             rule,
             costs=self.costs_,
@@ -373,8 +373,8 @@ class CostBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scaling = PlattScaling.fit(scores, held_out.labels, held_out.weights)
         if scaling.slope < 0:
             return scaling
-        mass_p, mass_n = held_out.weight_sums()  # the score is of no use
-        return PlattScaling(0.0, math.log(mass_n / mass_p))
+        sum_p, sum_n = held_out.weight_sums()  # the score is of no use
+        return PlattScaling(0.0, math.log(sum_n / sum_p))
 
     def _checked(self, X: ArrayLike) -> Floats:
         check_is_fitted(self)

@@ -102,8 +102,8 @@ class TrainingRows:
 
     def balanced_weights(self) -> Floats:
         """Return the weights, scaled so that each class has the same sum, shape (n_rows,)."""
-        mass_p, mass_n = self.weight_sums()
-        return self.weights / np.where(self.labels > 0, mass_p, mass_n)
+        sum_p, sum_n = self.weight_sums()
+        return self.weights / np.where(self.labels > 0, sum_p, sum_n)
 
     def weight_sums(self) -> tuple[float, float]:
         """Return the weight of the positives and of the negatives."""

@@ -1,14 +1,15 @@
 """Feature families: what sets one kind of feature apart from another, in one object each.
 
-Training, comparisons and detection ask the family of a setting or of a pool; none of them knows kinds of features by
-name. Another family needs:
+Training and comparisons ask the family of a setting or of a pool; none of them knows kinds of features by name.
+Another family needs:
 
 * a `FeatureType` and a dtype of its features in `vjcascade.types`;
-* a subclass of `FeatureFamily` here, entered in `FAMILIES`;
+* a subclass of `FeatureFamily` here, entered in `FAMILIES`, and one of `BinStore` in `vjcascade.features.binning`;
 * how a node tests a window, in `vjcascade.kernels.scan` and `vjcascade.kernels.lanes`, and the numbers that this takes,
   in `vjcascade.detection.compiled`;
 * an entry in `DTYPES` and checks of its features in `vjcascade.cascade`, and how files spell them in
-  `vjcascade.formats.new_format`.
+  `vjcascade.formats.new_format`;
+* what people see of it, in `vjcascade.report.features` and `vjcascade.cli.inspect`.
 """
 
 from __future__ import annotations

@@ -52,12 +52,12 @@ def least_of_columns(
     for f in range(len(order)):
         n_values = counts[f]
         _add_up(order[f], ends[f], n_values, parts, below)
-        mass_p, mass_n = below[0, n_values - 1], below[1, n_values - 1]
+        sum_p, sum_n = below[0, n_values - 1], below[1, n_values - 1]
         low, high = np.inf, -np.inf
         for value in range(n_values - 1):
             difference = below[0, value] - below[1, value]
             low, high = min(low, difference), max(high, difference)
-        own = min(mass_n + low, mass_p - high)
+        own = min(sum_n + low, sum_p - high)
         if own > least + tolerance:
             continue
         if own < least - tolerance:
@@ -65,11 +65,11 @@ def least_of_columns(
         least = min(least, own)
         for value in range(n_values - 1):
             difference = below[0, value] - below[1, value]
-            for turned, error in enumerate((mass_n + difference, mass_p - difference)):
+            for turned, error in enumerate((sum_n + difference, sum_p - difference)):
                 if error <= own + tolerance:
-                    error_p, error_n = below[0, value], mass_n - below[1, value]
+                    error_p, error_n = below[0, value], sum_n - below[1, value]
                     if turned:
-                        error_p, error_n = mass_p - below[0, value], below[1, value]
+                        error_p, error_n = sum_p - below[0, value], below[1, value]
                     stumps[0, n], stumps[1, n] = f, 2 * value + turned
                     errors[0, n], errors[1, n] = max(error_p, 0.0), max(error_n, 0.0)
                     n += 1
@@ -86,12 +86,12 @@ def _add_up(
 ) -> None:
     """Write the weights of positives and negatives up to and including each value."""
     place = 0
-    mass_p, mass_n = 0.0, 0.0
+    sum_p, sum_n = 0.0, 0.0
     for value in range(n_values):
         while place <= ends[value]:
             sample = order[place]
-            mass_p += parts[sample, 0]
-            mass_n += parts[sample, 1]
+            sum_p += parts[sample, 0]
+            sum_n += parts[sample, 1]
             place += 1
-        below[0, value] = mass_p
-        below[1, value] = mass_n
+        below[0, value] = sum_p
+        below[1, value] = sum_n

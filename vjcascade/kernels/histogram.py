@@ -108,8 +108,8 @@ def least_on_lines(
         _sum_up(histograms[group, :PART], below_p)
         _sum_up(histograms[group, PART:], below_n)
         for line in range(len(lines)):
-            mass_p, mass_n = lines[line, 0] * weight_sums[0], lines[line, 1] * weight_sums[1]
-            unit = (mass_p + mass_n) / WHOLE
+            sum_p, sum_n = lines[line, 0] * weight_sums[0], lines[line, 1] * weight_sums[1]
+            unit = (sum_p + sum_n) / WHOLE
             a = lines[line, 0] / unit if unit > 0 else 0.0
             b = lines[line, 1] / unit if unit > 0 else 0.0
             for i in range(PART):
@@ -118,7 +118,7 @@ def least_on_lines(
             _fold_min(spare, low)
             _fold_max(rest, high)
             for lane in range(GROUP):
-                least[line, group, lane] = min(mass_n + low[lane] * unit, mass_p - high[lane] * unit)
+                least[line, group, lane] = min(sum_n + low[lane] * unit, sum_p - high[lane] * unit)
 
 
 @kernel
@@ -137,14 +137,14 @@ def least_gini(
     unit = (factors[0] * weight_sums[0] + factors[1] * weight_sums[1]) / WHOLE
     scale = 1 / unit if unit > 0 else 0.0
     a, b = np.float32(factors[0] * scale), np.float32(factors[1] * scale)
-    mass_p, mass_n = a * np.float32(weight_sums[0]), b * np.float32(weight_sums[1])
+    sum_p, sum_n = a * np.float32(weight_sums[0]), b * np.float32(weight_sums[1])
     nothing = np.float32(1e-9)  # an empty side has no impurity
     for group in range(len(histograms)):
         _sum_up(histograms[group, :PART], below_p)
         _sum_up(histograms[group, PART:], below_n)
         for i in range(PART):
             left_p, left_n = a * np.float32(below_p[i]), b * np.float32(below_n[i])
-            right_p, right_n = mass_p - left_p, mass_n - left_n
+            right_p, right_n = sum_p - left_p, sum_n - left_n
             left = left_p * left_n / (left_p + left_n + nothing)
             sums[i] = np.int32(left + right_p * right_n / (right_p + right_n + nothing))
         _fold_min(sums, least)

@@ -15,8 +15,8 @@ from vjcascade.kernels.haar import N_BINS
 def least_on_line(
     bins: NDArray[np.uint8],  # IN (n_features, n_samples)
     signed_weights: NDArray[np.float64],  # IN (n_samples,) of positives, minus that of negatives
-    mass_p: float,
-    mass_n: float,
+    sum_p: float,
+    sum_n: float,
     errors: NDArray[np.float64],  # OUT (n_features,)
 ) -> None:
     """Write each feature's least weighted error over all cuts between bins and both polarities.
@@ -33,7 +33,7 @@ def least_on_line(
                 below += histograms[lane, b]
                 low = min(low, below)
                 high = max(high, below)
-            errors[first + lane] = min(mass_n + low, mass_p - high)
+            errors[first + lane] = min(sum_n + low, sum_p - high)
 
 
 @kernel
@@ -53,11 +53,11 @@ def least_gini(
 @kernel
 def impurity_of_cuts(below: NDArray[np.float64]) -> float:  # IN (2, N_BINS + 1) weights below each cut
     """Return the least sum of both sides' 2 P N / (P + N) over all cuts with bins on both sides."""
-    mass_p, mass_n = below[0, N_BINS], below[1, N_BINS]
+    sum_p, sum_n = below[0, N_BINS], below[1, N_BINS]
     least = np.inf
     for cut in range(1, N_BINS):
         left_p, left_n = below[0, cut], below[1, cut]
-        right_p, right_n = mass_p - left_p, mass_n - left_n
+        right_p, right_n = sum_p - left_p, sum_n - left_n
         left = left_p * left_n / (left_p + left_n + 1e-300)  # an empty side has none
         least = min(least, 2 * (left + right_p * right_n / (right_p + right_n + 1e-300)))
     return least
@@ -115,13 +115,13 @@ def hull_of_cuts(
 ) -> int:
     """Write the stumps on the lower left hull of each polarity; return how many."""
     n_cuts = below.shape[1]
-    mass_p, mass_n = below[0, n_cuts - 1], below[1, n_cuts - 1]
+    sum_p, sum_n = below[0, n_cuts - 1], below[1, n_cuts - 1]
     n = 0
     for cut in range(n_cuts):
-        n = _push(cuts, errors, 0, n, 2 * cut, below[0, cut], mass_n - below[1, cut])
+        n = _push(cuts, errors, 0, n, 2 * cut, below[0, cut], sum_n - below[1, cut])
     first = n
     for cut in range(n_cuts - 1, -1, -1):
-        n = _push(cuts, errors, first, n, 2 * cut + 1, mass_p - below[0, cut], below[1, cut])
+        n = _push(cuts, errors, first, n, 2 * cut + 1, sum_p - below[0, cut], below[1, cut])
     return n
 
 

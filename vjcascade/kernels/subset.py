@@ -87,7 +87,7 @@ def points_of_subsets(
 def least_on_line(
     codes: NDArray[np.uint8],  # IN (n_features, n_samples)
     signed_weights: NDArray[np.float64],  # IN (n_samples,) of positives, minus that of negatives
-    mass_p: float,
+    sum_p: float,
     errors: NDArray[np.float64],  # OUT (n_features,)
 ) -> None:
     """Write each feature's least weighted error over all subsets, none and all of the codes included.
@@ -102,7 +102,7 @@ def least_on_line(
             gain = 0.0
             for code in range(N_BINS):
                 gain += max(histograms[lane, code], 0.0)
-            errors[first + lane] = mass_p - gain
+            errors[first + lane] = sum_p - gain
 
 
 @kernel

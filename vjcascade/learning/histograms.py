@@ -29,13 +29,13 @@ REFINED_BY = 4.0
 FRONT_SHARE = 0.125
 """Share of the samples whose columns come first: those whose weights change most often."""
 
-ROUNDS_TO_MOVE = 8
-"""After so many rounds it is looked up which samples these are."""
+PASSES_TO_MOVE = 8
+"""After so many passes it is looked up which samples these are."""
 
-FORGOTTEN = 0.9
-"""What a change of a sample's weight counts a round later."""
+CHANGE_DECAY = 0.9
+"""What a change of a sample's weight counts a pass later."""
 
-WORTH_MOVING = 2.0
+MIN_GAIN_TO_MOVE = 2.0
 """By so much a sample's changes must count more than those of the one whose place it takes."""
 
 MIN_SAMPLES_TO_KEEP = 8 * N_BINS
@@ -87,7 +87,7 @@ class Histograms:
         self._tolerance = FIRST_TOLERANCE
         self._usual: float | None = None
         self._n_changes = np.zeros(bins.n_samples)
-        self._n_rounds = 0
+        self._n_passes = 0
 
     def measure(self, criterion: Criterion) -> Interval:
         """Bring the histograms up to date, and bound the values of all features.
@@ -111,7 +111,7 @@ class Histograms:
         return criterion.interval(values, weights)
 
     def refine(self, criterion: Criterion, features: NDArray[np.intp]) -> Interval | None:
-        """Return closer bounds, of some features, to what was measured last; None if no histograms are kept.
+        """Return tighter bounds, of some features, to what was measured last; None if no histograms are kept.
 
         Copies of their histograms are brought nearer to the round's weights. That reads the bins of far fewer samples
         than an exact value, which needs all.
@@ -218,17 +218,17 @@ class Histograms:
 
         Lines that lie together are read several times faster than lines spread over a tile.
         """
-        self._n_changes *= FORGOTTEN
+        self._n_changes *= CHANGE_DECAY
         self._n_changes[samples] += 1
-        self._n_rounds += 1
-        if self._n_rounds % ROUNDS_TO_MOVE:
+        self._n_passes += 1
+        if self._n_passes % PASSES_TO_MOVE:
             return
         in_front = self._bins.columns < FRONT_SHARE * self._bins.n_samples
         inside, outside = np.flatnonzero(in_front), np.flatnonzero(~in_front)
         inside = inside[np.argsort(self._n_changes[inside], kind="stable")]
         outside = outside[np.argsort(-self._n_changes[outside], kind="stable")][: len(inside)]
         inside = inside[: len(outside)]
-        n = np.count_nonzero(self._n_changes[outside] >= self._n_changes[inside] + WORTH_MOVING)
+        n = np.count_nonzero(self._n_changes[outside] >= self._n_changes[inside] + MIN_GAIN_TO_MOVE)
         self._bins.swap(outside[:n], inside[:n], self._n_threads)
 
 

@@ -33,7 +33,7 @@ Branch and bound
     1. A pass gives each feature a lower bound. The `N_LIKELY` features that look best are measured exactly, over bins,
        with the round's own weights. The n-th least of these values is the threshold, or the value of the better
        constant classifier if that is less: a feature whose lower bound is above it is pruned.
-    2. If more than `SHARE_FOR_SECOND_PASS` of the pool are left open, the tolerance is reduced and there is
+    2. If more than `SHARE_FOR_ANOTHER_PASS` of the pool are left open, the tolerance is reduced and there is
        another pass: to bring all histograms nearer costs less than so many exact values.
     3. If more than `FEW_OPEN` are left open, their bounds are refined: copies of their histograms are brought nearer
        still, by the bins of few samples, where an exact value reads those of all.
@@ -43,16 +43,18 @@ Branch and bound
 
 Why the result is that of a full scan
     Only features are left out whose lower bound is above the threshold, and the n best of those measured are at or
-    below it; the threshold never rises. Values that decide are computed from the round's own weights, never from stale
-    ones. Bounds of rounding are added wherever floats are summed in another order. So the features found, and of equal
-    ones the first, are those that a full scan over bins finds; the tolerance, the number of threads and the guesses
-    decide how long it takes, and nothing else. The tests compare every round of real runs with full scans.
+    below it; after the last pass, the threshold only falls. Values that decide are computed from the round's own
+    weights, never from stale ones. Bounds of rounding are added wherever floats are summed in another order. So the
+    features found, and of equal ones the first, are those that a full scan over bins finds; the tolerance, the number
+    of threads and the guesses decide how long it takes, and nothing else. The tests compare every round of real runs
+    with full scans.
 
     The `N_EXACT` best features are then split at their real values rather than at bins, and the booster chooses among
     these stumps and the two constant ones.
 
-    One exception: a concave loss without bounds is computed only for the `N_GUIDED` features that are best by a guide
-    that ranks nearly as it does, a line that touches it at a good guess or a Gini impurity.
+    Two exceptions. A concave loss without bounds is computed only for the `N_GUIDED` features that are best by a guide
+    that ranks nearly as it does, a line that touches it at a good guess or a Gini impurity. And features that over bins
+    do no better than the better constant classifier are pruned, though a cut at their real values might.
 """
 
 from __future__ import annotations
@@ -78,7 +80,7 @@ N_GUIDED = 512
 """Features for which a loss without bounds is computed, over bins: the best by the booster's guide."""
 
 N_LIKELY = 128
-"""Features measured exactly in each pass; their values set the threshold that bounds are held against."""
+"""At least so many features are measured exactly in each pass; their values set the threshold for bounds."""
 
 FEW_OPEN = 128
 """So few features are measured exactly at once: to refine their bounds would not be less work."""
@@ -89,7 +91,7 @@ BATCH = 512
 N_PROBES = 64
 """Features, evenly spaced in the pool, among which each round's guess at the winner is sought, beside the last best."""
 
-SHARE_FOR_SECOND_PASS = 0.1
+SHARE_FOR_ANOTHER_PASS = 0.1
 """More features left open than this share of the pool are not measured before another pass, with less out of date."""
 
 MAX_PASSES = 4
@@ -203,7 +205,7 @@ class StumpSearch:
         """
         ceiling = criterion.ceiling - 2 * SLACK
         bounds, among, values = self._pass(criterion, n)
-        many, n_passes = SHARE_FOR_SECOND_PASS * len(bounds), 1
+        many, n_passes = SHARE_FOR_ANOTHER_PASS * len(bounds), 1
         while (
             n_passes < MAX_PASSES
             and np.count_nonzero(bounds <= min(nth_least(values, n), ceiling)) > many

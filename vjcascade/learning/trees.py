@@ -128,7 +128,7 @@ class _Growth:
     def __init__(self, search: Search, booster: Booster, round_: Round) -> None:
         self._search = search
         self._booster = booster
-        self._now = round_
+        self._round = round_
 
     def grow(self, root: Stump, max_depth: int) -> Tree:
         """Return the tree below a root."""
@@ -154,7 +154,7 @@ class _Growth:
 
     def _split(self, part: NDArray[np.bool_]) -> Stump | None:
         """Return the best stump on a part of the samples, or None if none lowers the loss."""
-        inside = self._now.within(part)
+        inside = self._round.within(part)
         if np.count_nonzero(part) <= MIN_NODE_SAMPLES or not (
             inside.positive_weight > 0 < inside.negative_weight
         ):
@@ -171,4 +171,4 @@ class _Growth:
         return float(self._booster.loss(np.array([error_p]), np.array([error_n]), round_)[0])
 
     def _side(self, part: NDArray[np.bool_]) -> int:
-        return 1 if self._now.positive_part[part].sum() >= self._now.negative_part[part].sum() else -1
+        return 1 if self._round.positive_part[part].sum() >= self._round.negative_part[part].sum() else -1

@@ -245,8 +245,8 @@ class Thresholds(Splits):
     def exact_least_error(self, bins: NDArray[np.uint8], weighted_p: Floats, weighted_n: Floats) -> Floats:
         """Return each feature's least sum of errors over all cuts between bins, both polarities."""
         errors = np.empty(len(bins))
-        mass_p, mass_n = float(weighted_p.sum()), float(weighted_n.sum())
-        stump.least_on_line(bins, weighted_p - weighted_n, mass_p, mass_n, errors)
+        sum_p, sum_n = float(weighted_p.sum()), float(weighted_n.sum())
+        stump.least_on_line(bins, weighted_p - weighted_n, sum_p, sum_n, errors)
         return errors
 
     def exact_least_gini(self, bins: NDArray[np.uint8], weighted_p: Floats, weighted_n: Floats) -> Floats:

@@ -186,7 +186,7 @@ def preset_settings(preset: Preset, **changes: Any) -> TrainingSettings:
     Raises
     ------
     SettingsError
-        If there is no such preset (near names are told), or as `TrainingSettings`.
+        If there is no such preset (near names are suggested), or as `TrainingSettings`.
 
     Examples
     --------

@@ -35,8 +35,8 @@ def read_settings(path: str | PathLike[str], **changes: Any) -> TrainingSettings
     Raises
     ------
     SettingsError
-        If there is no such file, it is not TOML (the line is told), holds an unknown key (near names are told), or
-        settings are wrong.
+        If there is no such file, it is not TOML (the line is named), holds an unknown key (near names are suggested),
+        or settings are wrong.
 
     Examples
     --------
@@ -46,25 +46,25 @@ def read_settings(path: str | PathLike[str], **changes: Any) -> TrainingSettings
     >>> settings.max_stages, settings.hit_rate, str(settings.costs)
     (5, 0.999, '4:1')
     """
-    told = _read(Path(path))
+    given = _read(Path(path))
     try:
-        return _settings({**told, **{name: value for name, value in changes.items() if value is not None}})
+        return _settings({**given, **{name: value for name, value in changes.items() if value is not None}})
     except SettingsError:
         try:
-            _settings(told)
+            _settings(given)
         except SettingsError as error:  # the file's fault, not the changes'
             raise SettingsError(f"{path}: {error}") from None
         raise
 
 
-def _settings(told: dict[str, Any]) -> TrainingSettings:
-    return preset_settings(**{"preset": Preset.NORMAL, **told})
+def _settings(given: dict[str, Any]) -> TrainingSettings:
+    return preset_settings(**{"preset": Preset.NORMAL, **given})
 
 
 def _read(path: Path) -> dict[str, Any]:
     """Return what a file says, by field."""
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # some editors begin a file with a mark
+        given = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # some editors begin a file with a mark
     except OSError as error:
         near = near_file(path)
         hint = f"; did you mean {near!r}?" if near else ""
@@ -75,7 +75,7 @@ def _read(path: Path) -> dict[str, Any]:
         raise SettingsError(f"{path} is not a TOML file: {error}") from None
     known = ("preset", *(field.name for field in fields(TrainingSettings)))
     named: dict[str, Any] = {}
-    for key, value in told.items():
+    for key, value in given.items():
         name = key.replace("-", "_")
         if name not in known:
             raise SettingsError(f"{path}: there is no setting {key!r}; {suggest(name, known)}")

@@ -158,18 +158,18 @@ class _Panel:
 
     def rates(self, threshold: np.float32) -> Rates:
         """Return the rates at a threshold as written to files."""
-        bar = _effective(threshold)
+        effective = _effective(threshold)
         scores = self._held_out if self.false_alarm_rate_on == "held-out" else self._training
-        hits, false_alarms = np.mean(self._positives() >= bar), np.mean(scores.negatives >= bar)
+        hits, false_alarms = np.mean(self._positives() >= effective), np.mean(scores.negatives >= effective)
         return Rates(float(threshold), float(hits), float(false_alarms))
 
     def passed(self, threshold: np.float32) -> StagePassed:
         """Return the windows that pass at a threshold as written to files."""
-        bar = _effective(threshold)
+        effective = _effective(threshold)
         scores = (
             one for both in (self._training, self._held_out) for one in (both.positives, both.negatives)
         )
-        return StagePassed(*(np.flatnonzero(one >= bar) for one in scores))
+        return StagePassed(*(np.flatnonzero(one >= effective) for one in scores))
 
     def worst_negatives(self) -> NDArray[np.intp]:
         """Return the places of the training negatives that score best, the best first."""

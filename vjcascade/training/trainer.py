@@ -30,6 +30,20 @@ from vjcascade.training.stage import StageResult, StageTrainer, StageWindows
 from vjcascade.training.survivors import Survivors
 from vjcascade.training.usage import Stopwatch, resident_memory
 
+MAX_HIT_RATE_SHORTFALL = 0.4
+"""A stage that loses so much more of the held-out positives than it may is not added: it makes the detector worse."""
+
+MIN_LOST = 3
+"""Fewer held-out positives lost may be chance."""
+
+MIN_RATE_GAP = 0.01
+"""By so much, at least, a stage's hit rate is above its false-alarm rate."""
+
+_TOO_EASY = (
+    "one weak classifier separates everything; the negatives may be too easy: give photos like those that the "
+    "detector will see"
+)
+
 
 def train_stages(
     data: TrainingData,
@@ -122,34 +136,21 @@ def train_stages(
     return state.cascade
 
 
-_TOO_EASY = (
-    "one weak classifier separates everything; the negatives may be too easy: give photos like those that the "
-    "detector will see"
-)
-
-
-MAX_LOSS = 0.4
-"""A stage that loses so much more of the held-out positives than it may is not added: it makes the detector worse."""
-
-MIN_LOST = 3
-"""Fewer held-out positives lost may be chance."""
-
-MIN_GAIN = 0.01
-"""By so much, at least, a stage's hit rate is above its false-alarm rate."""
-
-
 def _checked(result: StageResult | None, windows: StageWindows, settings: TrainingSettings) -> StageResult:
-    """Return a stage that makes the cascade better; a model that is good so far is not ruined by one more stage."""
+    """Return the stage, or raise if it would make the cascade worse: a good model is not ruined by one more stage."""
     if result is None or result.tuned.false_alarm_rate == 1:
-        raise TrainingError("positives and the remaining negatives cannot be told apart")
+        raise TrainingError("positives and the remaining negatives cannot be separated")
     hits, false_alarms = result.tuned.hit_rate, result.tuned.false_alarm_rate
-    if hits < false_alarms + MIN_GAIN:
+    if hits < false_alarms + MIN_RATE_GAP:
         raise TrainingError(
             f"the next stage would pass {hits:.1%} of the positives and {false_alarms:.1%} of the negatives, so it is "
             "not added. There may be nothing to tell apart: check that the crops show one kind of object"
         )
     n_held_out, n_passed = len(windows.held_out_positives), len(result.passed.held_out_positives)
-    if n_held_out - n_passed >= MIN_LOST and n_passed < (settings.hit_rate - MAX_LOSS) * n_held_out:
+    if (
+        n_held_out - n_passed >= MIN_LOST
+        and n_passed < (settings.hit_rate - MAX_HIT_RATE_SHORTFALL) * n_held_out
+    ):
         raise TrainingError(
             f"the next stage would pass {n_passed} of {n_held_out} held-out positives ({n_passed / n_held_out:.1%}; "
             f"{settings.hit_rate:.1%} are asked for), so it is not added. The object may be visible in the photos "
@@ -212,7 +213,7 @@ def _why_finished(state: RunState, settings: TrainingSettings) -> str:
         if reached <= settings.target_false_alarm_rate:
             target = settings.target_false_alarm_rate
             return f"the estimated false-alarm rate {reached:.1e} per window meets the target {target:.1e}"
-    return "the most asked for" if state.cascade.n_stages >= settings.max_stages else ""
+    return "max_stages is reached" if state.cascade.n_stages >= settings.max_stages else ""
 
 
 def _memory_plan(

@@ -1,4 +1,4 @@
-"""BackgroundImage photos: checked once, kept in memory as far as they fit, read again where they do not."""
+"""Background images: checked once, kept in memory as far as they fit, read again where they do not."""
 
 from __future__ import annotations
 

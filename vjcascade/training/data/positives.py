@@ -158,7 +158,7 @@ def load_positives(
         notes.append(note)
     cut = partial(_cut_crops, window=window, min_side=min_side)
     found = ordered_map(cut, listing.pictures, checked_threads(n_threads))
-    crops, skipped = _distinct(chain.from_iterable(_told(found, len(listing.pictures), progress)))
+    crops, skipped = _distinct(chain.from_iterable(_with_progress(found, len(listing.pictures), progress)))
 
     notes += _notes_on_sizes(crops, window)
     notes += note_on_turned(len({crop.photo for crop in crops if crop.is_turned}))
@@ -253,7 +253,7 @@ def _sizes_of(picture: Picture) -> list[Size]:
         return []
 
 
-def _told(found: Iterable[Item], n_pictures: int, progress: Progress | None) -> Iterator[Item]:
+def _with_progress(found: Iterable[Item], n_pictures: int, progress: Progress | None) -> Iterator[Item]:
     """Pass items on, telling of the progress."""
     for n_done, item in enumerate(found, start=1):
         if progress is not None:

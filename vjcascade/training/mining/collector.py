@@ -13,7 +13,7 @@ from vjcascade.training.events import ProgressReporter
 from vjcascade.training.mining.photo_scan import PhotoScan
 from vjcascade.training.mining.window_hash import window_hashes
 
-OUTLOOK_AFTER = 2.0
+ETA_AFTER = 2.0
 """Seconds after which it can be told how long mining will take."""
 
 
@@ -21,7 +21,7 @@ class Collector:
     """Distinct windows up to a number wanted, the same from every photo as far as there are so many.
 
     In a sweep, the first window of each photo is its window of rank 0, the next one of rank 1, and so on. Those of
-    ranks below a photo's share complete the collection. Of the others, as many are kept as are missing, those of the
+    ranks below a photo's share complete the collector. Of the others, as many are kept as are missing, those of the
     lowest ranks; they are taken if the sweep ends and windows are missing.
 
     Parameters
@@ -135,12 +135,12 @@ class MiningEta:
         self._began = time.monotonic()
         self.sweep_end = max_windows
 
-    def tell(self, collection: Collector, n_searched: int, pass_rate: float, *, ended: bool = False) -> None:
+    def tell(self, collector: Collector, n_searched: int, pass_rate: float, *, ended: bool = False) -> None:
         """Report; while mining goes on, with how long it will take and, if too few will be found, how many.
 
         Parameters
         ----------
-        collection : Collector
+        collector : Collector
             Windows so far.
         n_searched : int
             Windows looked at.
@@ -149,13 +149,13 @@ class MiningEta:
         ended : bool
             Whether mining is over.
         """
-        detail = f"{collection.n_found} of {self._n_wanted} found in {n_searched:,} windows"
+        detail = f"{collector.n_found} of {self._n_wanted} found in {n_searched:,} windows"
         seconds = time.monotonic() - self._began
-        if not ended and n_searched and seconds > OUTLOOK_AFTER:
-            detail += self.outlook((collection.n_found, collection.n_at_hand), n_searched, seconds)
-        self._progress.report(collection.n_found, self._n_wanted, detail, pass_rate)
+        if not ended and n_searched and seconds > ETA_AFTER:
+            detail += self.eta((collector.n_found, collector.n_at_hand), n_searched, seconds)
+        self._progress.report(collector.n_found, self._n_wanted, detail, pass_rate)
 
-    def outlook(self, found: tuple[int, int], n_searched: int, seconds: float) -> str:
+    def eta(self, found: tuple[int, int], n_searched: int, seconds: float) -> str:
         """Say what is to be expected.
 
         Parameters
@@ -174,10 +174,10 @@ class MiningEta:
 
         Examples
         --------
-        >>> outlook = MiningEta(ProgressReporter("mining"), 1000, 10**8)
-        >>> outlook.outlook((100, 120), 10**6, 2.0), outlook.outlook((9, 10), 10**6, 2.0)
+        >>> eta = MiningEta(ProgressReporter("mining"), 1000, 10**8)
+        >>> eta.eta((100, 120), 10**6, 2.0), eta.eta((9, 10), 10**6, 2.0)
         (', about 18 s more', ', about 3 min more')
-        >>> outlook.outlook((1, 1), 10**6, 2.0)
+        >>> eta.eta((1, 1), 10**6, 2.0)
         ', about 3 min more for about 100 that can be found'
         """
         n_found, n_at_hand = found

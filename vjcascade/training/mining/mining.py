@@ -179,27 +179,27 @@ def mine_negatives(
     shape = (0, cascade.window.height, cascade.window.width)
     old = np.asarray(known, np.uint8).reshape(-1, *shape[1:])
     share = math.ceil(2 * n_wanted / max(len(photos), 1))
-    collection = Collector(n_wanted, share, old, hardest=plan.hardest)
+    collector = Collector(n_wanted, share, old, hardest=plan.hardest)
     search = _Search(photos, Scanner(cascade), list(plan.seed), hardest=plan.hardest)
-    outlook = MiningEta(progress, n_wanted, min(search.n_windows, plan.max_windows))
+    eta = MiningEta(progress, n_wanted, min(search.n_windows, plan.max_windows))
     rng, end = np.random.default_rng(plan.seed), 0.0
     pass_rate = max(
         plan.expected_pass_rate - len(old) / max(search.n_windows, 1), 1e-12
     )  # of windows not known
-    while end < 1 and search.n_windows and collection.n_missing > 0 and not search.is_bounded:
-        n_now = (SURPLUS_FOR_HARDEST if plan.hardest else SURPLUS) * collection.n_missing / pass_rate
+    while end < 1 and search.n_windows and collector.n_missing > 0 and not search.is_bounded:
+        n_now = (SURPLUS_FOR_HARDEST if plan.hardest else SURPLUS) * collector.n_missing / pass_rate
         begin, end = end, min(end + max(n_now / search.n_windows, LEAST_SWEEP if end else 0), 1.0)
-        outlook.sweep_end = min(round(end * search.n_windows), plan.max_windows)
+        eta.sweep_end = min(round(end * search.n_windows), plan.max_windows)
         for found in search.sweep(rng, (begin, end), plan.max_windows, n_threads):
-            collection.add(found)
-            outlook.tell(collection, search.n_searched, search.pass_rate)
-            if collection.is_complete:
+            collector.add(found)
+            eta.tell(collector, search.n_searched, search.pass_rate)
+            if collector.is_complete:
                 break
-        collection.settle(rng)
-        pass_rate = max(collection.n_found, 1) / max(search.n_searched, 1)
-    outlook.tell(collection, search.n_searched, search.pass_rate, ended=True)
+        collector.settle(rng)
+        pass_rate = max(collector.n_found, 1) / max(search.n_searched, 1)
+    eta.tell(collector, search.n_searched, search.pass_rate, ended=True)
     exhausted = search.n_searched == search.n_windows
-    return Mined(collection.windows, search.n_searched, search.n_accepted, exhausted)
+    return Mined(collector.windows, search.n_searched, search.n_accepted, exhausted)
 
 
 class _Task(NamedTuple):
