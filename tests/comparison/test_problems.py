@@ -76,7 +76,7 @@ def a_problem(kind, rng):
 
 
 @pytest.mark.parametrize("kind", ["table", "windows"])
-def test_a_bench_sees_the_samples_of_its_parts(kind, rng):
+def test_a_trial_sees_the_samples_of_its_split(kind, rng):
     problem = a_problem(kind, rng)
     split = problem.split(0)
     trial = problem.trial(split, split.train, n_threads=1)

@@ -215,8 +215,8 @@ def _progress_line(progress: Progress, elapsed: float) -> RenderableType:
     from rich.text import Text
 
     share = progress.done / progress.total if progress.total else 0.0
-    has_outlook = " more" in progress.detail  # mining knows better
-    is_known = 0 < share < 1 and elapsed > 1 and not has_outlook
+    has_eta = " more" in progress.detail  # mining knows better
+    is_known = 0 < share < 1 and elapsed > 1 and not has_eta
     at_most = f", at most {duration(elapsed * (1 / share - 1))} more" if is_known else ""
     line = Table.grid(padding=(0, 1), expand=True)
     line.add_column(no_wrap=True)

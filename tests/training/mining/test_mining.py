@@ -17,7 +17,7 @@ from vjcascade.errors import SourceError
 from vjcascade.imaging import resize_exact, write_image
 from vjcascade.training.data.backgrounds import open_background_images
 from vjcascade.training.events import Progress, ProgressReporter, null_listener
-from vjcascade.training.mining import collector as collection
+from vjcascade.training.mining import collector
 from vjcascade.training.mining.mining import MiningPlan, count_windows, mine_negatives
 from vjcascade.training.mining.row_sampling import SCALE_FACTOR
 from vjcascade.types import Size
@@ -373,7 +373,7 @@ def test_photos_without_a_window_are_not_opened(rng):
 
 
 def test_what_is_to_be_expected_is_told(photos, cascade, monkeypatch):
-    monkeypatch.setattr(collection, "OUTLOOK_AFTER", 0)
+    monkeypatch.setattr(collector, "ETA_AFTER", 0)
     events = []
     mine(photos, cascade, EVERYTHING, listener=events.append)
     assert all("more for about" in event.detail for event in events[:-1])
