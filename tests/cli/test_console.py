@@ -2,6 +2,7 @@
 
 import io
 import sys
+import time
 
 import pytest
 
@@ -44,13 +45,45 @@ def test_a_log_gets_a_line_every_ten_seconds(clock):
     assert console.stream.getvalue() == "mining: 10 found\nmining: 20 found\nmining: 30 found\n"
 
 
-def test_short_parts_are_silent(clock, terminal):
-    for console in (log(), terminal):
-        with ProgressLine(console) as line:
-            for second in range(60):
-                clock[0] += 1
-                line.update(Progress(f"part {second}", 0, 1))
-        assert console.stream.getvalue() == ""
+def test_short_parts_are_silent_on_a_terminal(clock, terminal):
+    with ProgressLine(terminal) as line:
+        for second in range(60):
+            clock[0] += 1
+            line.update(Progress(f"part {second}", 0, 1))
+    assert terminal.stream.getvalue() == ""
+
+
+def test_a_log_gets_a_line_every_ten_seconds_of_short_parts(clock):
+    """However often the part changes: a log that is silent for a minute looks as if nothing went on."""
+    console = log()
+    with ProgressLine(console) as line:
+        for second in range(1, 36):
+            clock[0] = second
+            line.update(Progress(f"part {second}", 0, 1))
+    assert console.stream.getvalue() == "part 10: 0 of 1\npart 20: 0 of 1\npart 30: 0 of 1\n"
+
+
+def test_a_log_gets_lines_while_no_event_comes(clock, monkeypatch):
+    """Features of many large windows take minutes, without a word of how far they are."""
+    monkeypatch.setattr(module, "SECONDS_BETWEEN_LOOKS", 0.001)
+    console = log()
+    with ProgressLine(console) as line:
+        line.update(Progress("boosting", 0, 200, "features"))
+        for n_lines in (1, 2, 3):
+            clock[0] += 10
+            wait_until(lambda n=n_lines: console.stream.getvalue().count("\n") == n)
+        watch = line._watch
+    watch.join(10)
+    assert not watch.is_alive()
+    assert console.stream.getvalue() == 3 * "boosting: features\n"
+
+
+def wait_until(condition):
+    for _ in range(1000):
+        if condition():
+            return
+        time.sleep(0.01)
+    pytest.fail("it did not happen within ten seconds")
 
 
 def test_a_log_counts_where_there_is_no_detail(clock):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
@@ -17,7 +18,10 @@ SECONDS_BEFORE_BAR = 2.0
 """On a terminal, parts that are done sooner are not worth a look."""
 
 SECONDS_BETWEEN_LINES = 10.0
-"""In a log, progress is told no more often."""
+"""In a log there is a line so often while work goes on, and progress is told no more often."""
+
+SECONDS_BETWEEN_LOOKS = 1.0
+"""So often it is looked up whether a line is due though the work has not told of any progress."""
 
 
 class PlainConsole:
@@ -62,7 +66,10 @@ class ProgressLine:
         self._is_live = console.is_live
         self._bar: Bar | None = None
         self._part = ""
-        self._due = 0.0
+        self._due = time.monotonic() + SECONDS_BETWEEN_LINES
+        self._latest: Progress | None = None
+        self._writing = threading.Lock()
+        self._watch: threading.Thread | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -78,21 +85,43 @@ class ProgressLine:
             self._bar.stop()
             self._bar = None
         self._part = ""
+        with self._writing:
+            self._latest = None
+            self._due = time.monotonic() + SECONDS_BETWEEN_LINES  # another line is about to be printed
 
     def update(self, event: Progress) -> None:
         """Show the event, if it is time."""
+        if not self._is_live:
+            with self._writing:
+                self._latest = event
+                self._log_if_due()
+                if self._watch is None:
+                    self._watch = threading.Thread(target=self._keep_logging, daemon=True)
+                    self._watch.start()
+            return
         now = time.monotonic()
         if event.part != self._part:
             self.clear()
-            self._part = event.part
-            self._due = now + (SECONDS_BEFORE_BAR if self._is_live else SECONDS_BETWEEN_LINES)
-        if now < self._due:
-            return
-        if self._is_live:
+            self._part, self._due = event.part, now + SECONDS_BEFORE_BAR
+        if now >= self._due:
             self._show(event)
-        else:
-            self._console.print(f"{event.part}: {event.detail or f'{event.done} of {event.total}'}")
-            self._due = now + SECONDS_BETWEEN_LINES
+
+    def _log_if_due(self) -> None:
+        if self._latest is None or time.monotonic() < self._due:
+            return
+        detail = self._latest.detail or f"{self._latest.done} of {self._latest.total}"
+        self._console.print(f"{self._latest.part}: {detail}")
+        self._due = time.monotonic() + SECONDS_BETWEEN_LINES
+
+    def _keep_logging(self) -> None:
+        """Write a line when one is due, as long as there is progress to tell, though no new event has come."""
+        while True:
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+            with self._writing:
+                if self._latest is None:
+                    self._watch = None
+                    return
+                self._log_if_due()
 
     def _show(self, event: Progress) -> None:
         shown: dict[str, Any] = {
