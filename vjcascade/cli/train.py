@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from enum import StrEnum
 from pathlib import Path
@@ -14,6 +16,7 @@ from vjcascade.boosters import booster_names
 from vjcascade.boosters.costs import SPELLINGS, Costs, parse_costs
 from vjcascade.cli.options import WHOLE, CountOption, FlagOption, MemoryOption, SizeOption
 from vjcascade.cli.outputs import check_output_file
+from vjcascade.errors import SettingsError, TrainingError
 from vjcascade.training import Preset, TrainingSettings, preset_settings
 
 _NAMES = {"max_stages": "--stages", "n_negatives": "--negatives"}
@@ -48,6 +51,26 @@ def _setting(name: str, kind: Any) -> Any:
     if kind in (int, int | None):
         return Annotated[kind, WHOLE, own]
     return Annotated[CostsOption if kind is Costs else kind, own]
+
+
+_OPTIONS = {
+    field.name: _NAMES.get(field.name, f"--{field.name.replace('_', '-')}")
+    for field in fields(TrainingSettings)
+    if "_" in field.name
+}
+"""Settings whose names nobody takes for ordinary words."""
+
+
+@contextmanager
+def _spelt_as_options(settings_file: Path | None) -> Iterator[None]:
+    """Let messages name settings as the command line does; those of a file are spelt as there."""
+    try:
+        yield
+    except (SettingsError, TrainingError) as error:
+        if settings_file is not None:
+            raise
+        message = re.sub(r"(?<![.\w])\w+", lambda word: _OPTIONS.get(word[0], word[0]), str(error))
+        raise type(error)(message) from error
 
 
 if TYPE_CHECKING:
@@ -126,13 +149,19 @@ def train(  # noqa: PLR0913  each is a user's choice
     if events is not None:
         check_output_file(events)
         check_event_file(events)
-    wanted = (
-        preset_settings(preset or Preset.NORMAL, **(changes or {}))
-        if settings is None
-        else read_settings(settings, preset=preset, **(changes or {}))
-    )
+    with _spelt_as_options(settings):
+        wanted = (
+            preset_settings(preset or Preset.NORMAL, **(changes or {}))
+            if settings is None
+            else read_settings(settings, preset=preset, **(changes or {}))
+        )
     model = output / MODEL_NAME
-    with TrainingLog() as log, log_events(events, log) as listener, compile_notice(SECONDS_FOR_TRAINING):
+    with (
+        TrainingLog() as log,
+        log_events(events, log) as listener,
+        compile_notice(SECONDS_FOR_TRAINING),
+        _spelt_as_options(settings),
+    ):
         try:
             cascade = train(
                 positives,
