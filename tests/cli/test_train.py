@@ -240,7 +240,10 @@ def test_wrong_command_lines_train_nothing(run, easy, options, odd):
 @pytest.mark.parametrize(
     ("options", "odd"),
     [
-        (("--memory", "64MiB"), "even with all features on disk, but there are 0 MiB"),
+        (
+            ("--memory", "64MiB"),
+            "even with all features on disk; of 64 MiB that are allowed, program and pictures take",
+        ),
         (("--more-negatives", "none"), "none does not exist"),
     ],
 )

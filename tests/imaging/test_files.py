@@ -407,6 +407,15 @@ def test_a_jpeg_without_its_second_half_is_refused(tmp_path, jpeg):
             read_gray(path)
 
 
+def test_a_jpeg_with_a_hole_between_restart_markers_is_refused(tmp_path, rng):
+    pixels = rng.integers(0, 256, (160, 160, 3), np.uint8)
+    whole = pillow(Image.fromarray(pixels), "JPEG", restart_marker_rows=1)
+    middle = len(whole) // 2
+    path = stored(tmp_path, whole[:middle] + bytes(3000) + whole[middle + 3000 :], "a.jpg")
+    with pytest.raises(ImageError, match=r"a\.jpg: a part of the picture is missing"):
+        read_gray(path)
+
+
 @pytest.mark.parametrize("extra", [b"", b"junk" * 9, bytes(100)])
 @pytest.mark.parametrize(
     "options", [{}, {"progressive": True}, {"subsampling": 0}, {"restart_marker_rows": 1}]

@@ -297,3 +297,26 @@ def test_nothing_to_resume_is_said(pictures):
     )
     assert isinstance(events[0], Note)
     assert "there is no model to go on with" in events[0].text
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"settings": {}}, r"settings \{\} are no TrainingSettings: .preset_settings"),
+        ({"settings": "quick"}, r"settings 'quick' are no TrainingSettings"),
+        ({"min_side": 2.5}, "min_side 2.5 is not a whole number, at least 1"),
+        ({"min_side": -1}, "min_side -1"),
+        ({"more_negatives": "neg"}, "more_negatives 'neg': put even one source into a list"),
+        ({"strict": "no"}, "strict 'no'"),
+        ({"output": 3}, "output 3 is no folder"),
+        ({"output": ""}, "output '' is no folder"),
+    ],
+)
+def test_values_of_other_kinds_are_refused_before_a_picture_is_read(tmp_path, options, sentence):
+    with pytest.raises(SettingsError, match=sentence):
+        train(tmp_path / "no pos", tmp_path / "no neg", **{"output": tmp_path / "out", **options})
+
+
+def test_nobody_asks_for_so_many_weak_classifiers():
+    with pytest.raises(SettingsError, match=r"max_weak 10{22} is not a whole number from 1 to 1,000,000"):
+        TrainingSettings(max_weak=10**22)

@@ -289,8 +289,10 @@ def _decoded(path: str | os.PathLike[str], max_pixels: int) -> tuple[NDArray[np.
         return _upright(pixels, orientation), orientation if 1 <= orientation <= 8 else 1
 
 
-_INCOMPLETE = ("premature end", "bad huffman code", "found marker")
-"""Parts of the warnings with which libjpeg fills up what is missing; others, as of bytes too many, do no harm."""
+_INCOMPLETE = re.compile(
+    "premature end|bad huffman code|found marker|bytes before marker 0xd[0-7]", re.IGNORECASE
+)
+"""Warnings with which libjpeg fills up what is missing; others, as of bytes too many before the end, do no harm."""
 
 
 def _refuse_incomplete_jpeg(path: Path) -> None:
@@ -304,7 +306,7 @@ def _refuse_incomplete_jpeg(path: Path) -> None:
     try:
         decode_jpeg(path.read_bytes(), colorspace="GRAY", fastdct=True, strict=True)
     except ValueError as error:
-        if any(part in str(error).lower() for part in _INCOMPLETE):
+        if _INCOMPLETE.search(str(error)):
             raise ImageError(
                 f"a part of the picture is missing ({error}): it would be grey; replace the file"
             ) from None

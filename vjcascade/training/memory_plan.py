@@ -97,15 +97,17 @@ class MemoryEstimate:
             n_features * BYTES_A_FEATURE + n_windows * a_window + n_threads * WORKING_MEMORY,
         )
 
-    def plan(self, memory: int, folder: Path) -> MemoryPlan:
+    def plan(self, memory: int, folder: Path, taken: int = 0) -> MemoryPlan:
         """Say where to keep what, so that a stage fits into memory.
 
         Parameters
         ----------
         memory : int
-            Bytes there are.
+            Bytes that the process may take.
         folder : Path
             Where there may be files; need not be made yet.
+        taken : int
+            Bytes that it takes already.
 
         Returns
         -------
@@ -117,17 +119,19 @@ class MemoryEstimate:
         SettingsError
             If even then it does not fit, or the disk has no room.
         """
-        if self.bins + self.histograms + self.rest <= memory:
+        left = memory - taken
+        if self.bins + self.histograms + self.rest <= left:
             return MemoryPlan()
-        if self.histograms + self.rest <= memory:
+        if self.histograms + self.rest <= left:
             return MemoryPlan(bins=ReusableBuffer(_with_space(folder, self.bins)))
-        if self.rest <= memory:
+        if self.rest <= left:
             folder = _with_space(folder, self.bins + self.histograms)
             return MemoryPlan(bins=ReusableBuffer(folder), histograms=ReusableBuffer(folder))
         raise SettingsError(
             f"the windows of a stage and its features need {memory_size(self.rest)} of memory, even with all "
-            f"features on disk, but there are {memory_size(max(memory, 0))}. Take a smaller window (24x24 is usual) "
-            "or fewer windows (max_samples), or allow more memory"
+            f"features on disk; of {memory_size(memory)} that are allowed, program and pictures take "
+            f"{memory_size(taken)}. Allow more memory, or take a smaller window (24x24 is usual), fewer windows "
+            "(max_samples) or fewer threads"
         )
 
 

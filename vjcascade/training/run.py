@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 from vjcascade.cascade import Cascade, checked_window
+from vjcascade.checks import checked_flag, checked_whole
 from vjcascade.errors import SettingsError, SourceError
 from vjcascade.files import MODEL_NAME, real_path, remove_leftovers
 from vjcascade.imaging import opencv
@@ -116,7 +117,13 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
     >>> train(crops, photos, settings=settings, window=(8, 8)).n_stages
     2
     """
-    settings = settings or TrainingSettings()
+    settings = _checked_settings(settings)
+    more_negatives = _checked_more(more_negatives)
+    strict, resume, overwrite = (
+        checked_flag(name, value)
+        for name, value in (("strict", strict), ("resume", resume), ("overwrite", overwrite))
+    )
+    min_side = None if min_side is None else checked_whole("min_side", min_side, ge=1)
     window = None if window is None else checked_window(window)
     n_threads, memory_limit = checked_threads(n_threads), checked_memory(memory)
     refuse_one_for_both(positives, [negatives, *more_negatives])
@@ -163,6 +170,23 @@ train_from_sources = train
 """The name that `train` had before 0.2."""
 
 
+def _checked_settings(settings: TrainingSettings | None) -> TrainingSettings:
+    if settings is None:
+        return TrainingSettings()
+    if not isinstance(settings, TrainingSettings):
+        raise SettingsError(
+            f'settings {settings!r:.80} are no TrainingSettings: `preset_settings("quick")` makes those of a preset, '
+            "`read_settings(path)` those of a file"
+        )
+    return settings
+
+
+def _checked_more(more_negatives: Sequence[Source] | None) -> Sequence[Source]:
+    if isinstance(more_negatives, str | PathLike):
+        raise SettingsError(f"more_negatives {more_negatives!r}: put even one source into a list")
+    return () if more_negatives is None else more_negatives
+
+
 def _checked_folder(output: str | PathLike[str] | None, *, resume: bool, overwrite: bool) -> Path | None:
     """Return the folder for the model, if it is to be kept in one."""
     if output is None:
@@ -171,6 +195,8 @@ def _checked_folder(output: str | PathLike[str] | None, *, resume: bool, overwri
         return None
     if isinstance(output, TrainingSettings):
         raise SettingsError("settings stand in the place of the output folder: write settings=...")
+    if not isinstance(output, str | PathLike) or not str(output):
+        raise SettingsError(f'output {output!r} is no folder: give a path, as "model"')
     folder = Path(output)
     if folder.suffix.lower() == ".xml" and not folder.is_dir():
         raise SettingsError(

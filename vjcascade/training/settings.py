@@ -19,6 +19,9 @@ from vjcascade.types import FeatureType
 MIN_NEGATIVES = 20
 """With fewer negatives a stage cannot be trained: training ends."""
 
+MAX_COUNT = 1_000_000
+"""Of stages, and of weak classifiers in a stage: no model is so large."""
+
 MAX_DEPTH = 4
 """Of weak classifiers; deeper trees have more leaves than boosting on some thousand windows can fill."""
 
@@ -92,8 +95,8 @@ class TrainingSettings:
     mode: HaarMode = HaarMode.BASIC
     hit_rate: Annotated[float, Meta(gt=0, le=1)] = 0.995
     false_alarm_rate: Annotated[float, Meta(gt=0, lt=1)] = 0.4
-    max_stages: Annotated[int, Meta(ge=1)] = 15
-    max_weak: Annotated[int, Meta(ge=1)] = 200
+    max_stages: Annotated[int, Meta(ge=1, le=MAX_COUNT)] = 15
+    max_weak: Annotated[int, Meta(ge=1, le=MAX_COUNT)] = 200
     max_depth: Annotated[int, Meta(ge=1, le=MAX_DEPTH)] = 1
     target_false_alarm_rate: Annotated[float, Meta(gt=0, le=1)] = 1e-6
     n_negatives: Annotated[int, Meta(ge=MIN_NEGATIVES)] | None = None

@@ -230,7 +230,7 @@ def _memory_plan(
         tilted=family.needs_tilted(settings.mode),
         n_threads=n_threads,
     )
-    return estimate.plan(memory_limit - (resident_memory() or 0), state.scratch_folder)
+    return estimate.plan(memory_limit, state.scratch_folder, taken=resident_memory() or 0)
 
 
 def _run_begun(

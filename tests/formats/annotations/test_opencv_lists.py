@@ -10,7 +10,7 @@ import pytest
 from vjcascade.errors import SourceError
 from vjcascade.formats.annotations.opencv_lists import Box, read_boxes_list, read_image_list
 
-PICTURES = ("a.png", "sub/b.png", "my photo 2.png", "köln.png")
+PICTURES = ("a.png", "sub/b.png", "my photo 2.png", "köln.png", "b(1),2.png")
 
 
 @pytest.fixture
@@ -38,6 +38,10 @@ def folder(tmp_path: Path) -> Path:
         ('"my photo 2.png" 1 1 2 3 4', "my photo 2.png", (Box(1, 2, 3, 4),)),
         ("'my photo 2.png', 1, 1, 2, 3, 4", "my photo 2.png", (Box(1, 2, 3, 4),)),
         (r"\sub\b.png 1 1 2 3 4", r"\sub\b.png", (Box(1, 2, 3, 4),)),
+        ("a.png 1 1. 2. 3. 4.", "a.png", (Box(1, 2, 3, 4),)),
+        ('"a.png","1","1","2","3","4"', "a.png", (Box(1, 2, 3, 4),)),
+        ("b(1),2.png,1,1,2,3,4", "b(1),2.png", (Box(1, 2, 3, 4),)),
+        ("b(1),2.png 1 [1, 2, 3, 4]", "b(1),2.png", (Box(1, 2, 3, 4),)),
     ],
 )
 def test_line_with_boxes(folder: Path, line: str, name: str, boxes: tuple[Box, ...]) -> None:
@@ -211,9 +215,28 @@ def test_all_folders_that_were_tried_are_named(folder, monkeypatch):
         ("bg.txt", "a.png\n".encode("utf-16-le"), "UTF-16 without a mark"),
         ("bg.txt", "a.png\n".encode("utf-16-be"), "UTF-16 without a mark"),
         ("bg.bin", bytes(300), "not a text"),
+        ("bg.txt", b"a.png 1 1 2 30 30\0\n", "not a text"),
+        (
+            "cascade.xml",
+            b"<?xml version='1.0'?>\n<opencv_storage>",
+            "an XML file, such as a model, and no list",
+        ),
     ],
 )
 def test_files_that_are_no_lists_are_named_for_what_they_are(folder, name, data, reason):
     (folder / name).write_bytes(data)
     with pytest.raises(SourceError, match=reason):
         read_boxes_list(folder / name)
+
+
+@pytest.mark.parametrize("line", ["file 2 1 1 2 30 30", "imagea 1 1 2 30 30", "images 2", "file_7 1 0 0 9 9"])
+def test_a_line_with_numbers_names_no_columns(folder, line):
+    (folder / "info.dat").write_text(f"{line}\na.png 1 1 2 3 4\n")
+    read = read_boxes_list(folder / "info.dat")
+    assert [error.line for error in read.errors] == [1]
+    assert read.notes == ()
+
+
+def test_a_comma_behind_a_bare_name_means_nothing(folder):
+    (folder / "bg.txt").write_text("a.png,\nsub/b.png;\n")
+    assert [picture.name for picture in read_image_list(folder / "bg.txt").pictures] == ["a.png", "sub/b.png"]

@@ -20,12 +20,16 @@ from typing import NamedTuple
 from vjcascade.errors import SourceError
 from vjcascade.messages import pluralize
 
-_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[-+]?\d+(\.\d*)?", re.ASCII)
 
 _SEPARATORS = str.maketrans(",;()[]{}", " " * 8)
 
-_COLUMN_NAMES = re.compile(r"\W*(file|image|img|name|path|picture|#)\w*\b[^.\\/]*", re.IGNORECASE)
-"""A first line that names columns: `filename,count,x,y,w,h`."""
+_COLUMNS = frozenset({
+    "file", "filename", "file_name", "image", "img", "image_name", "name", "path", "picture", "count", "n", "num",
+    "number", "x", "y", "w", "h", "width", "height", "left", "top", "xmin", "ymin", "xmax", "ymax", "x1", "y1", "x2",
+    "y2", "label", "class", "box", "boxes", "bbox",
+})  # fmt: skip
+"""Words of a first line that names columns: `filename,count,x,y,w,h`."""
 
 _NO_BLANK = re.compile(r"(.+\.[A-Za-z]{3,4})(\d+)")
 """A name that ran into its count: `a.png1`."""
@@ -177,7 +181,7 @@ class _Reader:
         folder = path.absolute().parent
         self._bases = list(dict.fromkeys([path.parent, Path(), *folder.parents[:MAX_PARENTS]]))
         self._found_below: Counter[Path] = Counter()
-        if self.lines and _COLUMN_NAMES.fullmatch(self.lines[0][1]) and self._find(self.lines[0][1]) is None:
+        if self.lines and _names_columns(self.lines[0][1]) and self._find(self.lines[0][1]) is None:
             number, line = self.lines.pop(0)
             self.notes.append(
                 f"{path.name}:{number}: {_brief(line)!r} was taken for the names of the columns"
@@ -190,7 +194,7 @@ class _Reader:
         for number, line in self.lines:
             try:
                 bare = not has_boxes or (not needs_boxes and self.is_name(line))
-                name, boxes = (_unquoted(line), ()) if bare else _parse_boxes(line)
+                name, boxes = (self._bare_name(line), ()) if bare else _parse_boxes(line)
                 pictures.append(ListedPicture(number, name, self._locate(name), boxes))
             except ValueError as error:
                 errors.append(LineError(number, str(error)))
@@ -202,8 +206,13 @@ class _Reader:
 
     def is_name(self, line: str) -> bool:
         """Tell whether a line names a picture, without numbers behind it."""
-        last = line.translate(_SEPARATORS).split()[-1:]
-        return not (last and _NUMBER.fullmatch(last[0])) or self._find(_unquoted(line)) is not None
+        last = line.replace('"', "").translate(_SEPARATORS).split()[-1:]
+        return not (last and _NUMBER.fullmatch(last[0])) or self._find(self._bare_name(line)) is not None
+
+    def _bare_name(self, line: str) -> str:
+        """Return the name that a line holds, without quotes and what may separate it from nothing."""
+        found = (name for name in (line, _unquoted(line), line.rstrip(" ,;")) if self._find(name) is not None)
+        return next(found, _unquoted(line))
 
     def _locate(self, name: str) -> Path:
         found = self._find(name)
@@ -241,6 +250,10 @@ def _read_text(path: Path) -> tuple[str, tuple[str, ...]]:
         return data.decode("utf-16", errors="replace"), ()
     if b"\0" in data:
         raise SourceError(f"{path} {_not_a_text(path, data)}")
+    if data[:99].lstrip(b"\xef\xbb\xbf \r\n\t").startswith((b"<?xml", b"<opencv_storage")):
+        raise SourceError(
+            f"{path} is an XML file, such as a model, and no list: give a folder of pictures, or a list"
+        )
     try:
         return data.decode("utf-8-sig"), ()
     except UnicodeDecodeError:
@@ -255,14 +268,19 @@ def _not_a_text(path: Path, data: bytes) -> str:
             "was made of"
         )
     even, odd = (data[first : 2 * SHOWN : 2].count(0) for first in (0, 1))
-    if 0 == min(even, odd) < max(even, odd):
+    if min(even, odd) == 0 and 3 * max(even, odd) > len(data[: 2 * SHOWN]):
         return "is UTF-16 without a mark at its beginning: save it as UTF-8"
     return "is not a text: give a folder of pictures, or a list that names one a line"
 
 
 def _unquoted(name: str) -> str:
-    quoted = len(name) > 2 and name[0] == name[-1] and name[0] in "\"'"
+    quoted = len(name) > 2 and name[0] == name[-1] and name[0] in "\"'" and name[0] not in name[1:-1]
     return name[1:-1] if quoted else name
+
+
+def _names_columns(line: str) -> bool:
+    words = re.split(r"[\s,;|]+", line.strip(" ,;|#").replace('"', "").lower())
+    return len(words) > 1 and _COLUMNS.issuperset(words)
 
 
 def _parse_boxes(line: str) -> tuple[str, tuple[Box, ...]]:
@@ -288,15 +306,20 @@ def _name_and_numbers(line: str) -> tuple[str, list[str]]:
     """Part a line into its name and the numbers behind it, whatever stands between these."""
     quoted = re.match(r"([\"'])(.+?)\1[\s,;]*(.*)", line)
     if quoted:
-        words = quoted[3].translate(_SEPARATORS).split()
+        words = quoted[3].replace(quoted[1], "").translate(_SEPARATORS).split()
         return quoted[2], words if all(map(_NUMBER.fullmatch, words)) else []
-    read = [_from_the_right(spelling) for spelling in (line, line.translate(_SEPARATORS))]
-    return next((found for found in read if len(found[1]) % 4 == 1 and _fits(found[1])), read[0])
+    ways = (_from_the_right(line, _BLANKS), _from_the_right(line.replace('"', ""), _SEPARATED))
+    return next((found for found in ways if found[1] and _fits(found[1])), ways[0])
 
 
-def _from_the_right(line: str) -> tuple[str, list[str]]:
-    numbers = list(takewhile(_NUMBER.fullmatch, line.split()[:0:-1]))[::-1]
-    return line.rsplit(maxsplit=len(numbers))[0] if numbers else line, numbers
+def _from_the_right(line: str, words: re.Pattern[str]) -> tuple[str, list[str]]:
+    """Part a line where the numbers at its end begin; its first word is never one of them."""
+    found = list(words.finditer(line))[:0:-1]
+    numbers = list(takewhile(lambda word: _NUMBER.fullmatch(word[0]), found))[::-1]
+    return (line[: numbers[0].start()].rstrip(" \t,;([{") if numbers else line), [word[0] for word in numbers]
+
+
+_BLANKS, _SEPARATED = re.compile(r"\S+"), re.compile(r"[^\s,;()\[\]{}]+")
 
 
 def _fits(numbers: list[str]) -> bool:
