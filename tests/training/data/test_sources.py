@@ -95,3 +95,13 @@ def test_digest_sees_shape_and_pixels() -> None:
     assert len(digests) == 3
     assert pixel_digest(gray.reshape(2, 3)) in digests
     assert pixel_digest(gray.reshape(2, 3)[:, ::-1]) not in digests
+
+
+@pytest.mark.parametrize(
+    ("unit", "one"), [("image files", "1 image file"), ("boxes", "1 box"), ("arrays", "1 array")]
+)
+def test_one_is_counted_in_the_singular(unit, one):
+    assert SourceReport("positives", "pos", unit, 1).lines() == [
+        f"positives: found {one} in pos, used 1, skipped 0"
+    ]
+    assert f"found 2 {unit} in" in SourceReport("positives", "pos", unit, 2).lines()[0]

@@ -361,7 +361,7 @@ def _check(report: SourceReport, *, strict: bool) -> None:
         refuse_skipped(report)
     if report.n_used < MIN_POSITIVES:
         problem = (
-            f"{report.n_used} of {report.n_found} {report.unit} in {report.source} can be used as positives"
+            f"{report.n_used} of {report.n_found} {report.units} in {report.source} can be used as positives"
         )
         advice = f"at least {MIN_POSITIVES} are needed: add crops of the object"
         raise SourceError("\n".join([f"{problem}, {advice}", *report.lines()]))

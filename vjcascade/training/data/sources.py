@@ -77,9 +77,15 @@ class SourceReport:
         """Everything that was meant to be used."""
         return self.n_used + len(self.skipped)
 
+    @property
+    def units(self) -> str:
+        """What is counted, in the singular where there is but one."""
+        singular = {"boxes": "box"}.get(self.unit, self.unit.removesuffix("s"))
+        return singular if self.n_found == 1 else self.unit
+
     def lines(self, limit: int = 20) -> list[str]:
         """Return the report as plain text, with at most `limit` skipped and `limit` clipped ones named."""
-        counts = f"found {self.n_found} {self.unit} in {self.source}, used {self.n_used}"
+        counts = f"found {self.n_found} {self.units} in {self.source}, used {self.n_used}"
         return [
             f"{self.kind}: {counts}, skipped {len(self.skipped)}",
             *_cut([f"  skipped {item}" for item in self.skipped], limit),
@@ -220,7 +226,9 @@ def refuse_skipped(report: SourceReport) -> None:
         With the list of what was skipped.
     """
     if report.skipped:
-        problem = f"{len(report.skipped)} of {report.n_found} {report.unit} in {report.source} cannot be used"
+        problem = (
+            f"{len(report.skipped)} of {report.n_found} {report.units} in {report.source} cannot be used"
+        )
         advice = "mend or remove them, or do not ask for a strict run"
         raise SourceError("\n".join([f"{report.kind}: {problem}; {advice}:", *report.lines()[1:]]))
 
