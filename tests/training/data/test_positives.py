@@ -174,7 +174,7 @@ def test_too_few(tmp_path: Path, rng: np.random.Generator) -> None:
 
 def test_no_readable_picture(tmp_path: Path) -> None:
     (tmp_path / "empty.png").touch()
-    with pytest.raises(SourceError, match=r"0 of 1 image files(.|\n)*empty\.png"):
+    with pytest.raises(SourceError, match=r"0 of 1 image file(.|\n)*empty\.png"):
         load_positives(tmp_path)
 
 
