@@ -15,18 +15,19 @@ Another family needs:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.buffers import ReusableBuffer
-from vjcascade.features.binning import BinStore, HaarBins, LbpBins
 from vjcascade.features.haar import HaarMode, corner_offsets, count_haar, enumerate_haar
-from vjcascade.features.integrals import WindowIntegrals
-from vjcascade.features.lbp import lbp_codes
 from vjcascade.features.lbp_pool import cell_offsets, count_lbp, enumerate_lbp
 from vjcascade.types import FEATURE_DTYPE, LBP_DTYPE, FeatureType, Size
+
+if TYPE_CHECKING:  # what training alone needs would make the start of a detection longer
+    from vjcascade.buffers import ReusableBuffer
+    from vjcascade.features.binning import BinStore, HaarBins, LbpBins
+    from vjcascade.features.integrals import WindowIntegrals
 
 
 class FeatureFamily(ABC):
@@ -135,6 +136,8 @@ class HaarFamily(FeatureFamily):
         space: ReusableBuffer | None = None,
     ) -> HaarBins:
         """Return a store whose bins lie where the positives' values are."""
+        from vjcascade.features.binning import HaarBins
+
         return HaarBins(pool, positives, n_threads, space)
 
     def corners(self, features: NDArray[np.void], window: Size) -> NDArray[np.uint32]:
@@ -170,6 +173,8 @@ class LbpFamily(FeatureFamily):
 
     def values(self, features: NDArray[np.void], integrals: WindowIntegrals) -> NDArray[np.uint8]:
         """Return codes; see `lbp_codes`."""
+        from vjcascade.features.lbp import lbp_codes
+
         return lbp_codes(features, integrals)
 
     def bin_store(
@@ -180,6 +185,8 @@ class LbpFamily(FeatureFamily):
         space: ReusableBuffer | None = None,
     ) -> LbpBins:
         """Return a store with a bin for each code."""
+        from vjcascade.features.binning import LbpBins
+
         del positives
         return LbpBins(pool, n_threads, space)
 
