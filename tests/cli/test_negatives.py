@@ -157,3 +157,12 @@ def test_a_search_that_is_stopped_keeps_what_it_has(run, tmp_path, rng, accept_a
     assert ran.code == 143
     assert "stopped; what was kept until then stays" in ran.out
     assert len(kept(tmp_path / "n")) == 1
+
+
+@pytest.mark.parametrize("output", ["photos", "photos/alarms", "photos/../photos/new"])
+def test_the_output_is_not_searched_by_the_next_run(run, accept_all, output):
+    (accept_all.parent / "photos").mkdir()
+    ran = run("negatives", accept_all, accept_all.parent / "photos", "--output", accept_all.parent / output)
+    assert ran.code == 2
+    assert "the next run would search its own pictures" in ran.err
+    assert not list((accept_all.parent / "photos").iterdir())

@@ -14,6 +14,7 @@ from cyclopts.validators import Number
 from vjcascade.cli.options import WHOLE, CountOption
 from vjcascade.cli.process import ExitCode, code_of
 from vjcascade.errors import ImageError, SettingsError
+from vjcascade.files import real_path
 from vjcascade.messages import pluralize
 
 if TYPE_CHECKING:
@@ -62,6 +63,11 @@ def negatives(
     if not sources:
         raise SettingsError(f"give videos, pictures or folders without the object after the model, {model}")
     refuse_addresses(sources)
+    for source in sources:
+        if real_path(output).is_relative_to(real_path(source)):
+            raise SettingsError(
+                f"--output {output} lies in {source}, which is searched: the next run would search its own pictures"
+            )
     start_compiler()
     from vjcascade.detection import Detector
 

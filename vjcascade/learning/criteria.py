@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 
 
 class Interval(NamedTuple):
-    """What was found for each feature, and what it would be if the weights were the round's.
+    """Bounds of each feature's values under the round's weights, from histograms that are a little out of date.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class Criterion(ABC):
 
     def likely(self, measured: Interval, n: int) -> NDArray[np.intp]:
         """Return some `n` features, rising, that are likely to be the best."""
-        return least(measured.lowest[0], n)
+        return indices_of_smallest(measured.lowest[0], n)
 
     @abstractmethod
     def exact(self, features: NDArray[np.intp]) -> Floats:
@@ -273,12 +273,12 @@ class TwoErrorLoss(_LineCriterion):
 
     def likely(self, measured: Interval, n: int) -> NDArray[np.intp]:
         """Return the features of least upper bound, and those that are low on all four lines: `n` of both kinds."""
-        least_upper = least(self._bounds.upper(measured.highest), n)
-        return np.union1d(least_upper, least(measured.lowest.sum(axis=0), n))
+        least_upper = indices_of_smallest(self._bounds.upper(measured.highest), n)
+        return np.union1d(least_upper, indices_of_smallest(measured.lowest.sum(axis=0), n))
 
     def exact(self, features: NDArray[np.intp]) -> Floats:
         """Return the least losses over bins."""
-        return self._losses.least(features)[0]
+        return self._losses.least_losses(features)[0]
 
 
 class BinnedLosses:
@@ -305,7 +305,7 @@ class BinnedLosses:
         self.booster = booster
         self.n_threads = n_threads
 
-    def least(self, features: NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
+    def least_losses(self, features: NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
         """Return each feature's least loss over its bins, and the class-wise errors there.
 
         Parameters
@@ -331,7 +331,7 @@ class BinnedLosses:
 
     def best(self, features: NDArray[np.intp]) -> tuple[float, float]:
         """Return the class-wise errors of the split of least loss among those of some features."""
-        losses, errors_p, errors_n = self.least(features)
+        losses, errors_p, errors_n = self.least_losses(features)
         place = int(np.argmin(losses))
         return errors_p[place], errors_n[place]
 
@@ -374,25 +374,25 @@ def _block_by_block(
     return list(ordered_map(lambda task: function(bins.rows(features[task])), tasks, n_threads))
 
 
-def least(values: Floats, n: int) -> NDArray[np.intp]:
+def indices_of_smallest(values: Floats, n: int) -> NDArray[np.intp]:
     """Return where the `n` least values are, in rising order of the indices; of equal ones, the first.
 
     Examples
     --------
-    >>> least(np.array([0.3, 0.1, 0.3, 0.2]), 3)
+    >>> indices_of_smallest(np.array([0.3, 0.1, 0.3, 0.2]), 3)
     array([0, 1, 3])
     """
-    within = np.flatnonzero(values <= nth_least(values, n))
+    within = np.flatnonzero(values <= nth_smallest(values, n))
     best: NDArray[np.intp] = np.sort(within[np.argsort(values[within], kind="stable")][:n])
     return best
 
 
-def nth_least(values: Floats, n: int) -> float:
+def nth_smallest(values: Floats, n: int) -> float:
     """Return the `n`-th of the values in rising order, or the last if they are fewer.
 
     Examples
     --------
-    >>> nth_least(np.array([0.3, 0.1, 0.2]), 2)
+    >>> nth_smallest(np.array([0.3, 0.1, 0.2]), 2)
     0.2
     """
     n = min(n, len(values))

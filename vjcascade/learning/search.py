@@ -67,7 +67,14 @@ from numpy.typing import NDArray
 from vjcascade.boosters import Booster, GiniGuide, Round, TwoErrorBounds
 from vjcascade.boosters.state import Floats
 from vjcascade.buffers import ReusableBuffer, release_pages
-from vjcascade.learning.criteria import SLACK, BinnedLosses, Criterion, criterion_of, least, nth_least
+from vjcascade.learning.criteria import (
+    SLACK,
+    BinnedLosses,
+    Criterion,
+    criterion_of,
+    indices_of_smallest,
+    nth_smallest,
+)
 from vjcascade.learning.histograms import Histograms
 from vjcascade.learning.samples import Samples
 from vjcascade.learning.weak_splits import Stump
@@ -189,14 +196,14 @@ class StumpSearch:
             among, values = self._branch_and_bound(criterion, N_EXACT)
         else:
             among = self._least(criterion, N_GUIDED)
-            values, _, _ = losses.least(among)
-        self._probes = np.union1d(self._first_probes, among[least(values, N_PROBES)])
-        return among[least(values, N_EXACT)]
+            values, _, _ = losses.least_losses(among)
+        self._probes = np.union1d(self._first_probes, among[indices_of_smallest(values, N_PROBES)])
+        return among[indices_of_smallest(values, N_EXACT)]
 
     def _least(self, criterion: Criterion, n: int) -> NDArray[np.intp]:
         """Return the `n` features of least value, rising."""
         among, values = self._branch_and_bound(criterion, n)
-        return among[least(values, n)]
+        return among[indices_of_smallest(values, n)]
 
     def _branch_and_bound(self, criterion: Criterion, n: int) -> tuple[NDArray[np.intp], Floats]:
         """Return features, rising, and their exact values: all that were measured before the others were pruned.
@@ -208,12 +215,12 @@ class StumpSearch:
         many, n_passes = SHARE_FOR_ANOTHER_PASS * len(bounds), 1
         while (
             n_passes < MAX_PASSES
-            and np.count_nonzero(bounds <= min(nth_least(values, n), ceiling)) > many
+            and np.count_nonzero(bounds <= min(nth_smallest(values, n), ceiling)) > many
             and self._histograms.reduce_tolerance()
         ):
             bounds, among, values = self._pass(criterion, n)
             n_passes += 1
-        threshold = nth_least(values, n)
+        threshold = nth_smallest(values, n)
         pruned = bounds > min(threshold, ceiling)
         pruned[among] = True
         open_ = np.flatnonzero(~pruned)
@@ -221,7 +228,7 @@ class StumpSearch:
         if n_open > FEW_OPEN and (refined := self._histograms.refine(criterion, open_)) is not None:
             bounds[open_] = np.maximum(bounds[open_], criterion.lower(refined, threshold))
         open_ = open_[np.argsort(bounds[open_], kind="stable")]
-        while len(open_) and bounds[open_[0]] <= (threshold := min(nth_least(values, n), ceiling)):
+        while len(open_) and bounds[open_[0]] <= (threshold := min(nth_smallest(values, n), ceiling)):
             batch = open_[:BATCH][bounds[open_[:BATCH]] <= threshold]
             open_ = open_[len(batch) :]
             among, values = np.append(among, batch), np.append(values, criterion.exact(batch))
@@ -235,4 +242,4 @@ class StumpSearch:
         measured = self._histograms.measure(criterion)
         likely = criterion.likely(measured, max(n, N_LIKELY))
         values = criterion.exact(likely)
-        return criterion.lower(measured, nth_least(values, n)), likely, values
+        return criterion.lower(measured, nth_smallest(values, n)), likely, values
