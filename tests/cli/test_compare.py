@@ -88,16 +88,35 @@ def test_tables_are_compared(run, table, tmp_path):
     assert "with 3 splits" in resumed.out
 
 
-def test_an_interrupt_tells_how_to_go_on(run, table, tmp_path, monkeypatch):
+@pytest.mark.parametrize("n_finished", [0, 2])
+def test_an_interrupt_tells_how_to_go_on(run, table, tmp_path, monkeypatch, n_finished):
     from vjcascade.comparison import runner as module
 
-    def interrupted(*_):
-        raise KeyboardInterrupt
+    boost_run, calls = module.boost_run, []
+
+    def interrupted(*args):
+        if len(calls) == n_finished:
+            raise KeyboardInterrupt
+        calls.append(args)
+        return boost_run(*args)
 
     monkeypatch.setattr(module, "boost_run", interrupted)
-    ran = run("compare", "tables", table, "--target", "state", "--output", tmp_path / "out", "--threads", "1")
+    words = ("tables", table, "--target", "state", "--output", tmp_path / "out", "--rounds", "2")
+    ran = run("compare", *words, "--threads", "1")
     assert ran.code == 130
-    assert f"finished runs are in {tmp_path / 'out'}: go on with --resume" in ran.err
+    left = (
+        f"finished runs are in {tmp_path / 'out'}: go on with --resume"
+        if n_finished
+        else "no run was finished"
+    )
+    assert left in ran.err
+
+
+def test_a_comparison_that_fails_leaves_no_empty_folder(run, tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    ran = run("compare", "tables", tmp_path / "t.csv", "--target", "y", "--output", tmp_path / "out")
+    assert ran.code == 2
+    assert not (tmp_path / "out").exists()
 
 
 def test_whole_cascades_are_compared(run, easy, tmp_path):

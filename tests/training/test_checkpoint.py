@@ -169,7 +169,7 @@ def test_a_run_on_other_pictures_is_refused(tmp_path):
     model = doubles.small_run(tmp_path, settings)
     data = Cascade.load(tmp_path / MODEL_NAME).metadata["data"]
     other = {**data, "positives_sha256": "0" * 64}
-    with pytest.raises(SettingsError, match="as many positives as before, but they are other pictures"):
+    with pytest.raises(SettingsError, match="as many positives as before, but other pictures, or the same"):
         Checkpoint.open(tmp_path, doubles.WINDOW, settings, other, resume=True)
     assert (tmp_path / MODEL_NAME).read_bytes() == model
 

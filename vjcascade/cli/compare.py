@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from vjcascade.cli.compare_options import (
 )
 from vjcascade.cli.outputs import make_output_folder
 from vjcascade.cli.report import REPORT_NAME
+from vjcascade.files import MODEL_NAME
 
 if TYPE_CHECKING:
     from vjcascade.comparison import Comparison, Design, FullComparison
@@ -239,6 +240,7 @@ def _begun(run: RunOptions) -> Iterator[Listener]:
     from vjcascade.training.events import Note, Progress
 
     template("comparison.html")  # nobody should learn after an hour that a report cannot be drawn
+    is_new = not run.output.exists()
     make_output_folder(run.output, "--output")
     console = PlainConsole(sys.stdout)
     with ProgressLine(console, remaining="about") as progress, compile_notice(SECONDS_FOR_TRAINING):
@@ -253,8 +255,23 @@ def _begun(run: RunOptions) -> Iterator[Listener]:
         try:
             yield listen
         except KeyboardInterrupt as interrupt:
-            left = f"finished runs are in {run.output}: go on with --resume (and without --overwrite)"
-            raise type(interrupt)(left) from None
+            raise type(interrupt)(_what_is_left(run.output)) from None
+        finally:
+            if is_new:
+                with suppress(OSError):  # it is not empty
+                    run.output.rmdir()
+
+
+def _what_is_left(output: Path) -> str:
+    from vjcascade.comparison.run_cache import RUNS_NAME
+
+    runs = output / RUNS_NAME
+    n_lines = (
+        runs.read_bytes().count(b"\n") if runs.is_file() else 0
+    )  # the first says what the runs depend on
+    if n_lines > 1 or any(output.glob(f"*/*/{MODEL_NAME}")):
+        return f"finished runs are in {output}: go on with --resume (and without --overwrite)"
+    return "no run was finished"
 
 
 def _command(kind: str, sources: Sequence[Path], run: RunOptions, *groups: Any) -> str:

@@ -323,7 +323,8 @@ def _refuse_differences(path: Path, old: Mapping[str, Any], new: Mapping[str, An
     if changed:
         what = " and ".join(name.removeprefix("data.").removesuffix("_sha256") for name in changed)
         raise SettingsError(
-            f"{path} cannot be resumed: as many {what} as before, but they are other pictures. {_ADVICE}"
+            f"{path} cannot be resumed: as many {what} as before, but other pictures, or the "
+            f"same in another order, as when one was renamed. {_ADVICE}"
         )
 
 
