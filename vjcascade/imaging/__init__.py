@@ -11,17 +11,15 @@ is brought there by three rules, none of which depends on the other pixels of th
 from vjcascade.imaging._opencv import opencv
 from vjcascade.imaging.arrays import draw_boxes, resize_crop, resize_exact, to_gray
 from vjcascade.imaging.files import (
-    DRAWN,
     IMAGE_SUFFIXES,
     MAX_PIXELS,
-    FoundImages,
-    find_images,
     image_size,
     read_gray,
     read_image,
     read_upright,
     write_image,
 )
+from vjcascade.imaging.folders import DRAWN, FoundImages, find_images
 
 __all__ = [
     "DRAWN",
