@@ -14,6 +14,7 @@ from vjcascade import parallel
 from vjcascade.errors import SettingsError
 from vjcascade.parallel import (
     MAX_THREADS,
+    MemoryBudget,
     blocks,
     checked_memory,
     checked_threads,
@@ -203,3 +204,34 @@ def test_most_of_the_machine_is_used_where_nothing_is_said(monkeypatch):
     for physical, limit in ((10.0 * 2**30, 8 * 2**30), (float("inf"), sys.maxsize)):
         monkeypatch.setattr(parallel, "physical_memory", lambda physical=physical: physical)
         assert checked_memory(None) == limit
+
+
+def test_tasks_wait_for_memory():
+    """Of three that need two thirds each, one runs at a time; two that need half of it meet."""
+    budget, at_once, most = MemoryBudget(300), 0, 0
+
+    def hold(n_bytes):
+        nonlocal at_once, most
+        with budget.hold(n_bytes):
+            at_once += 1
+            most = max(most, at_once)
+            time.sleep(0.01)
+            at_once -= 1
+
+    run_all(hold, [200] * 3, n_threads=3)
+    assert most == 1
+    meeting = threading.Barrier(2, timeout=10)
+
+    def meet(n_bytes):
+        with budget.hold(n_bytes):
+            meeting.wait()
+
+    run_all(meet, [150, 150], n_threads=2)
+    assert budget.n_held == 0
+
+
+def test_a_task_that_needs_more_than_there_is_runs_alone():
+    budget = MemoryBudget(10)
+    with budget.hold(1000):
+        assert budget.n_held == 1000
+    assert budget.n_held == 0

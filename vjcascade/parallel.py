@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from functools import cache
 from itertools import islice
 from typing import TypeVar
@@ -116,6 +117,40 @@ def _bytes_of(limit: int | str) -> int | None:
     found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,9})?)\s*([kmgt]?i?)b?", limit.strip().lower(), re.ASCII)
     unit = {**_UNITS, **_BINARY_UNITS}.get(found[2]) if found else None
     return int(float(found[1]) * unit) if found and unit else None
+
+
+class MemoryBudget:
+    """Memory for which tasks in several threads wait, so that together they take no more than there is.
+
+    Parameters
+    ----------
+    n_bytes : int
+        What tasks may take together. One that needs more has to be refused by the caller, or it runs alone.
+
+    Examples
+    --------
+    >>> budget = MemoryBudget(1000)
+    >>> with budget.hold(600):
+    ...     budget.n_held
+    600
+    """
+
+    def __init__(self, n_bytes: int) -> None:
+        self.n_bytes, self.n_held = n_bytes, 0
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def hold(self, n_bytes: int) -> Iterator[None]:
+        """Wait until so many bytes are free, or nothing is held, and hold them during the `with` block."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self.n_held or self.n_held + n_bytes <= self.n_bytes)
+            self.n_held += n_bytes
+        try:
+            yield
+        finally:
+            with self._changed:
+                self.n_held -= n_bytes
+                self._changed.notify_all()
 
 
 def ordered_map(

@@ -1,5 +1,7 @@
 """Picture files of every kind: read by one set of rules, written, listed."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import naive
@@ -10,6 +12,8 @@ from PIL import Image
 
 from vjcascade.errors import ImageError
 from vjcascade.imaging import (
+    decoding_memory,
+    files,
     image_size,
     read_gray,
     read_image,
@@ -364,3 +368,90 @@ def test_what_exif_turns_is_told(tmp_path, rng):
         gray, told = read_upright(stored(tmp_path, pillow(image, "PNG", exif=exif), "a.png"))
         assert told is is_turned
         assert gray.shape == ((30, 20) if orientation == 6 else (20, 30))
+
+
+# ---- memory ----
+
+
+@pytest.mark.parametrize(
+    ("kind", "mode"),
+    [
+        ("PNG", "RGB"),
+        ("PNG", "RGBA"),
+        ("PNG", "LA"),
+        ("PNG", "P"),
+        ("PNG", "1"),
+        ("PNG", "I;16"),
+        ("JPEG", "L"),
+        ("JPEG", "CMYK"),
+        ("GIF", "P"),
+        ("TIFF", "RGB"),
+        ("WEBP", "RGBA"),
+        ("PPM", "RGB"),
+    ],
+)
+def test_bands_give_the_pixels_of_the_whole(tmp_path, rng, monkeypatch, kind, mode):
+    pixels = rng.integers(0, 256, (37, 23, 4), np.uint8)
+    picture = Image.fromarray(pixels, "RGBA")
+    picture = Image.fromarray(RAMP_16) if mode == "I;16" else picture.convert(mode)
+    path = stored(tmp_path, pillow(picture, kind))
+    whole = read_gray(path)
+    monkeypatch.setattr(files, "_BAND", 100)
+    np.testing.assert_array_equal(read_gray(path), whole)
+    np.testing.assert_array_equal(to_gray(read_image(path)), whole)
+
+
+@pytest.mark.parametrize("depth", ["16-bit colour PPM", "turned TIFF", "turned JPEG"])
+def test_bands_of_special_pictures(tmp_path, photo, monkeypatch, depth):
+    exif = Image.Exif()
+    exif[ORIENTATION] = 6
+    data = {
+        "16-bit colour PPM": netpbm("P6", COLOUR_16),
+        "turned TIFF": pillow(Image.fromarray(photo), "TIFF", exif=exif),
+        "turned JPEG": pillow(Image.fromarray(photo), "JPEG", exif=exif),
+    }[depth]
+    path = stored(tmp_path, data)
+    whole = read_gray(path)
+    monkeypatch.setattr(files, "_BAND", 100)
+    np.testing.assert_array_equal(read_gray(path), whole)
+    assert image_size(path) == whole.shape[::-1]
+
+
+PEAK = """
+import sys
+from pathlib import Path
+from vjcascade.imaging import opencv, read_gray
+
+def peak():
+    return 1024 * int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
+
+opencv()
+read_gray(sys.argv[1])  # loads the libraries
+before = peak()
+read_gray(sys.argv[2])
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell peaks of memory")
+@pytest.mark.parametrize(
+    ("kind", "mode", "options"),
+    [
+        ("JPEG", "RGB", {}),
+        ("JPEG", "RGB", {"progressive": True}),
+        ("PNG", "RGBA", {"compress_level": 1}),
+        ("PNG", "L", {"compress_level": 1}),
+        ("WEBP", "RGB", {"lossless": True, "method": 0}),
+    ],
+)
+def test_decoding_takes_no_more_memory_than_is_said(tmp_path, rng, kind, mode, options):
+    coarse = Image.fromarray(rng.integers(0, 256, (30, 40, 4), np.uint8), "RGBA").convert(mode)
+    small = stored(tmp_path, pillow(coarse, kind, **options), "small")
+    large = stored(
+        tmp_path, pillow(coarse.resize((4000, 3000), Image.Resampling.NEAREST), kind, **options), "large"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK, small, large], capture_output=True, text=True, check=True, timeout=100
+    )
+    said = decoding_memory(large)
+    assert said / 3 < int(done.stdout) < said

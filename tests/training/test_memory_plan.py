@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from vjcascade.errors import SettingsError
-from vjcascade.training.memory_plan import MemoryEstimate
+from vjcascade.training.memory_plan import MemoryEstimate, MemoryPlan
 from vjcascade.types import Size
 
 GIB = 2**30
@@ -46,3 +46,20 @@ def test_tilted_integral_images_count_twice():
     tilted = MemoryEstimate.of(Size(24, 24), 1000, 10_000, tilted=True)
     assert tilted.rest - upright.rest == 4 * 625 * 10_000
     assert replace(tilted, rest=0) == replace(upright, rest=0)
+
+
+def test_a_large_photo_needs_memory_as_well():
+    usual = MemoryEstimate.of(Size(24, 24), 1000, 10_000, photo_memory=1000, n_threads=2)
+    large = MemoryEstimate.of(Size(24, 24), 1000, 10_000, photo_memory=2 * 2**26 + 5, n_threads=2)
+    assert large.rest - usual.rest == 5
+
+
+def test_what_is_left_says_how_many_photos_are_searched_at_a_time(tmp_path):
+    assert ESTIMATE.plan(6 * GIB, tmp_path).free == GIB // 4
+    assert [MemoryPlan(free=free).threads_that_search(1000, 4) for free in (0, 999, 1000, 10_000)] == [
+        1,
+        1,
+        2,
+        4,
+    ]
+    assert MemoryPlan(free=0).threads_that_search(0, 4) == 1

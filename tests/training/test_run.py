@@ -13,7 +13,7 @@ from easy_pictures import contents, easy_positive, save, soft_noise
 
 from vjcascade import TrainingSettings, imaging, train
 from vjcascade.errors import MissingLibraryError, ModelError, SettingsError, SourceError
-from vjcascade.imaging import read_gray
+from vjcascade.imaging import read_gray, write_image
 from vjcascade.learning import histograms
 from vjcascade.training import memory_plan, run, trainer
 from vjcascade.training.events import Note, RunBegun, StageDone
@@ -106,6 +106,19 @@ def test_memory_does_not_matter(pictures, monkeypatch):
     assert {path.name for path in (pictures / "other").iterdir()} == {
         path.name for path in (pictures / "one").iterdir()
     }
+
+
+@pytest.mark.parametrize("side", ["pos", "neg"])
+def test_a_picture_that_does_not_fit_into_memory_is_refused_with_the_figure(pictures, rng, side):
+    """It is not left out: which pictures are used must not depend on memory."""
+    large = np.repeat(np.repeat(rng.integers(0, 256, (40, 40), np.uint8), 100, axis=0), 100, axis=1)
+    write_image(pictures / side / "large.png", large)
+    said = (
+        r"large\.png: decoding 4000x4000 pixels takes 71 MiB of memory; of what is allowed, 32 MiB are left"
+    )
+    with pytest.raises(SourceError, match=said):
+        brief(pictures, "out", memory="64MiB")
+    assert not (pictures / "out" / "cascade.xml").exists()
 
 
 @pytest.mark.parametrize(

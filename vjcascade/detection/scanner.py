@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +73,16 @@ class RawWindows:
 
     def __len__(self) -> int:
         return len(self.sums)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Return the windows of all parts, one part after the other."""
+        return cls(
+            np.concatenate([np.empty((0, 2), np.int32), *[part.positions for part in parts]]),
+            np.concatenate([np.empty(0), *[part.sums for part in parts]]),
+            np.concatenate([np.empty(0, np.int32), *[part.stages for part in parts]]),
+            sum(part.n_windows for part in parts),
+        )
 
 
 class Scanner:

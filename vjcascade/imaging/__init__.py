@@ -13,6 +13,7 @@ from vjcascade.imaging.arrays import draw_boxes, resize_crop, resize_exact, to_g
 from vjcascade.imaging.files import (
     IMAGE_SUFFIXES,
     MAX_PIXELS,
+    decoding_memory,
     image_size,
     read_gray,
     read_image,
@@ -26,6 +27,7 @@ __all__ = [
     "IMAGE_SUFFIXES",
     "MAX_PIXELS",
     "FoundImages",
+    "decoding_memory",
     "draw_boxes",
     "find_images",
     "image_size",

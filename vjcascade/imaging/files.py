@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from vjcascade.errors import ImageError
 from vjcascade.files import write_atomic
 from vjcascade.imaging.arrays import MID_GREY, over_mid_grey, to_8_bit, to_gray
+from vjcascade.parallel import blocks
 from vjcascade.types import Size
 
 if TYPE_CHECKING:
@@ -38,6 +39,15 @@ _SUFFIXES = {  # in the order in which the formats are tried
 
 IMAGE_SUFFIXES = frozenset(suffix for suffixes in _SUFFIXES.values() for suffix in suffixes)
 """Lower-case suffixes of the picture files that can be read."""
+
+_BYTES_A_PIXEL = {"1": 1, "L": 1, "P": 1, "I;16": 2, "I;16B": 2, "I;16L": 2}
+"""What Pillow takes for a pixel in memory, by mode; 4 in all others."""
+
+_BAND = 2**20
+"""Pixels that are brought to grey levels at a time: the other forms of them take several bytes each."""
+
+_BYTES_IN_BAND = 40
+"""What a pixel of a band takes in all its forms, at most."""
 
 _WRITABLE = {suffix: name for name, suffixes in _SUFFIXES.items() if name != "GIF" for suffix in suffixes}
 
@@ -98,7 +108,7 @@ def read_gray(path: str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS) -> 
     ImageError
         As `read_image`.
     """
-    return np.require(to_gray(_decoded(path, max_pixels)[0]), requirements="W")
+    return _decoded_gray(path, max_pixels)[0]
 
 
 def read_upright(path: str | os.PathLike[str]) -> tuple[NDArray[np.uint8], bool]:
@@ -121,8 +131,36 @@ def read_upright(path: str | os.PathLike[str]) -> tuple[NDArray[np.uint8], bool]
     ImageError
         As `read_image`.
     """
-    pixels, orientation = _decoded(path, MAX_PIXELS)
-    return np.require(to_gray(pixels), requirements="W"), orientation != 1
+    gray, orientation = _decoded_gray(path, MAX_PIXELS)
+    return gray, orientation != 1
+
+
+def decoding_memory(path: str | os.PathLike[str]) -> int:
+    """Return how many bytes of memory `read_gray` needs for a picture, the result included, from the header alone.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    int
+        Bytes, at most.
+
+    Raises
+    ------
+    ImageError
+        If the file cannot be opened or its header is not that of a picture.
+    """
+    with _opened(Path(path), MAX_PIXELS) as picture:
+        n_pixels = picture.width * picture.height
+        a_pixel = _BYTES_A_PIXEL.get(picture.mode, 4) + 1 + (_orientation(picture) != 1)
+        if picture.format == "WEBP":  # whole frames, before Pillow copies one
+            a_pixel += 12
+        if picture.info.get("progressive"):  # coefficients of all components, 16 bits each
+            a_pixel += 6
+        return n_pixels * a_pixel + _BYTES_IN_BAND * min(n_pixels, _BAND)
 
 
 def image_size(path: str | os.PathLike[str]) -> Size:
@@ -173,12 +211,37 @@ def _decoded(path: str | os.PathLike[str], max_pixels: int) -> tuple[NDArray[np.
 
     Returned as well is the EXIF orientation that was applied, 1 for none.
     """
-    with _opened(Path(path), max_pixels) as picture:
-        pixels = _pixels(picture)
-        if picture.format == "JPEG":
-            _refuse_incomplete_jpeg(Path(path))
+    with _opened_to_decode(Path(path), max_pixels) as picture:
         orientation = _orientation(picture)
-        return _upright(pixels, orientation), orientation if 1 <= orientation <= 8 else 1
+        return _upright(_pixels(picture, picture.format), orientation), orientation
+
+
+def _decoded_gray(path: str | os.PathLike[str], max_pixels: int) -> tuple[NDArray[np.uint8], int]:
+    """Read a picture file as writable grey levels, a band after the other; see `_decoded`."""
+    with _opened_to_decode(Path(path), max_pixels) as picture:
+        orientation = _orientation(picture)
+        picture.load()  # Pillow turns TIFFs upright here
+        width, height = picture.size
+        bands = blocks(height, max(_BAND // width, 1))
+        if len(bands) == 1:
+            gray = to_gray(_pixels(picture, picture.format))
+        else:
+            gray = np.empty((height, width), np.uint8)
+            for rows in bands:
+                band = picture.crop((0, rows.start, width, rows.stop))
+                gray[rows] = to_gray(_pixels(band, picture.format))
+        return np.require(_upright(gray, orientation), requirements="W"), orientation
+
+
+@contextmanager
+def _opened_to_decode(path: Path, max_pixels: int) -> Iterator[Image.Image]:
+    """Yield a picture as `_opened` does, ready to be decoded; a JPEG is complete."""
+    with _opened(path, max_pixels) as picture:
+        if picture.format == "JPEG":
+            _refuse_incomplete_jpeg(path)
+        elif picture.format == "PPM":
+            _keep_high_bytes(picture)
+        yield picture
 
 
 _INCOMPLETE = re.compile(
@@ -200,7 +263,7 @@ def _refuse_incomplete_jpeg(path: Path) -> None:
     except ValueError as error:
         if _INCOMPLETE.search(str(error)):
             raise ImageError(
-                f"a part of the picture is missing ({error}): it would be grey; replace the file"
+                f"a part of the picture is missing or cut off ({error}): it would be grey; replace the file"
             ) from None
 
 
@@ -314,9 +377,10 @@ def _orientation(picture: Image.Image) -> int:
         return 1
     try:
         # The base class's method, because the one of PNG decodes the whole picture to find EXIF behind it.
-        return int(Image.Image.getexif(picture).get(274, 1))
+        orientation = int(Image.Image.getexif(picture).get(274, 1))
     except Exception:  # broken EXIF raises anything, and is no reason to refuse the pixels
         return 1
+    return orientation if 1 <= orientation <= 8 else 1
 
 
 def _upright(pixels: NDArray[np.uint8], orientation: int) -> NDArray[np.uint8]:
@@ -329,12 +393,9 @@ def _upright(pixels: NDArray[np.uint8], orientation: int) -> NDArray[np.uint8]:
     return np.ascontiguousarray(pixels)
 
 
-def _pixels(picture: Image.Image) -> NDArray[np.uint8]:
-    """Decode a picture to grey or RGB."""
-    netpbm = picture.format == "PPM"
-    if netpbm:
-        _keep_high_bytes(picture)
-    if picture.mode.startswith("I;16") or (picture.mode == "I" and netpbm):
+def _pixels(picture: Image.Image, format_: str | None) -> NDArray[np.uint8]:
+    """Decode a picture, or a band of it, to grey or RGB."""
+    if picture.mode.startswith("I;16") or (picture.mode == "I" and format_ == "PPM"):
         return _high_bytes(picture)
     if picture.mode in ("I", "F"):
         raise ImageError("32-bit numbers have no fixed white; save the picture with 8 or 16 bits")

@@ -34,10 +34,23 @@ class MemoryPlan:
     ----------
     bins, histograms : ReusableBuffer
         In memory, or on disk.
+    free : int
+        Bytes that are left.
     """
 
     bins: ReusableBuffer = field(default_factory=ReusableBuffer)
     histograms: ReusableBuffer = field(default_factory=ReusableBuffer)
+    free: int = 0
+
+    def threads_that_search(self, photo_memory: int, n_threads: int) -> int:
+        """Return in how many threads photos can be searched, if searching one takes so many bytes.
+
+        Examples
+        --------
+        >>> MemoryPlan(free=2500).threads_that_search(1000, 8)
+        3
+        """
+        return min(n_threads, 1 + self.free // max(photo_memory, 1))
 
 
 @dataclass(frozen=True)
@@ -67,7 +80,14 @@ class MemoryEstimate:
 
     @classmethod
     def of(
-        cls, window: Size, n_features: int, n_windows: int, *, tilted: bool = False, n_threads: int = 1
+        cls,
+        window: Size,
+        n_features: int,
+        n_windows: int,
+        *,
+        tilted: bool = False,
+        photo_memory: int = 0,
+        n_threads: int = 1,
     ) -> MemoryEstimate:
         """Estimate what a stage takes.
 
@@ -81,6 +101,8 @@ class MemoryEstimate:
             Windows to train on and to measure with.
         tilted : bool
             Whether there are tilted features.
+        photo_memory : int
+            Bytes that searching a photo takes, at most.
         n_threads : int
             Threads.
 
@@ -94,7 +116,9 @@ class MemoryEstimate:
         return cls(
             n_features * n_windows,
             n_features * N_BINS * BYTES_A_BIN,
-            n_features * BYTES_A_FEATURE + n_windows * a_window + n_threads * WORKING_MEMORY,
+            n_features * BYTES_A_FEATURE
+            + n_windows * a_window
+            + max(n_threads * WORKING_MEMORY, photo_memory),
         )
 
     def plan(self, memory: int, folder: Path, taken: int = 0) -> MemoryPlan:
@@ -120,18 +144,18 @@ class MemoryEstimate:
             If even then it does not fit, or the disk has no room.
         """
         left = memory - taken
-        if self.bins + self.histograms + self.rest <= left:
-            return MemoryPlan()
-        if self.histograms + self.rest <= left:
-            return MemoryPlan(bins=ReusableBuffer(_with_space(folder, self.bins)))
-        if self.rest <= left:
+        if (free := left - self.rest - self.histograms - self.bins) >= 0:
+            return MemoryPlan(free=free)
+        if (free := left - self.rest - self.histograms) >= 0:
+            return MemoryPlan(bins=ReusableBuffer(_with_space(folder, self.bins)), free=free)
+        if (free := left - self.rest) >= 0:
             folder = _with_space(folder, self.bins + self.histograms)
-            return MemoryPlan(bins=ReusableBuffer(folder), histograms=ReusableBuffer(folder))
+            return MemoryPlan(bins=ReusableBuffer(folder), histograms=ReusableBuffer(folder), free=free)
         raise SettingsError(
             f"the windows of a stage and its features need {memory_size(self.rest)} of memory, even with all "
             f"features on disk; of {memory_size(memory)} that are allowed, program and pictures take "
             f"{memory_size(taken)}. Allow more memory, or take a smaller window (24x24 is usual), fewer windows "
-            "(max_samples) or fewer threads"
+            "(max_samples), smaller photos or fewer threads"
         )
 
 

@@ -13,7 +13,7 @@ from vjcascade.errors import SettingsError, SourceError
 from vjcascade.files import MODEL_NAME, real_path, remove_leftovers
 from vjcascade.imaging import opencv
 from vjcascade.messages import pluralize
-from vjcascade.parallel import checked_memory, checked_threads
+from vjcascade.parallel import MemoryBudget, checked_memory, checked_threads
 from vjcascade.training.checkpoint import Checkpoint, begin_run
 from vjcascade.training.data.reading import Reader, Sources
 from vjcascade.training.data.sources import Source, name_of
@@ -22,11 +22,15 @@ from vjcascade.training.history import HistoryWriter
 from vjcascade.training.run_lock import only_run_in
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.trainer import train_stages
+from vjcascade.training.usage import resident_memory
 from vjcascade.training.warm_start import BaseModel
 from vjcascade.types import Size
 
 PHOTOS_SHARE = 0.25
 """Share of the memory that decoded photos may take; those that do not fit are decoded whenever they are searched."""
+
+LEAST_TO_DECODE = 2**25
+"""Bytes that decoding may take however little memory is allowed: usual pictures take less."""
 
 
 def train(  # noqa: PLR0913  the door to all of training: each is a user's choice
@@ -140,7 +144,9 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
         if resume and model is not None and not model.exists():
             listener(Note(f"there is no model to go on with in {folder}: training starts from the beginning"))
         window = _known_window(window, base, model if resume else None)
-        reader, photos_limit = Reader(n_threads, strict, listener), int(PHOTOS_SHARE * memory_limit)
+        photos_limit = int(PHOTOS_SHARE * memory_limit)
+        budget = MemoryBudget(max(memory_limit - photos_limit - (resident_memory() or 0), LEAST_TO_DECODE))
+        reader = Reader(n_threads, strict, listener, budget)
         crops = reader.positives(positives, window, min_side)
         photos = reader.photos(negatives, crops, photos_limit)
         more = reader.more_photos(more_negatives, photos, crops, photos_limit)

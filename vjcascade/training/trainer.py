@@ -23,8 +23,8 @@ from vjcascade.training.events import (
     StageRecord,
     null_listener,
 )
-from vjcascade.training.memory_plan import MemoryEstimate, MemoryPlan
-from vjcascade.training.mining.negatives import Negatives, NegativesSearch
+from vjcascade.training.memory_plan import MemoryEstimate
+from vjcascade.training.mining.negatives import Negatives, NegativesSearch, search_memory
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.stage import StageResult, StageTrainer, StageWindows
 from vjcascade.training.survivors import Survivors
@@ -92,12 +92,20 @@ def train_stages(
         If a stage cannot be saved; the stages before it are.
     """
     n_threads = checked_threads(n_threads)
-    plan = _memory_plan(state, data, settings, checked_memory(memory_limit), n_threads)
+    photo_memory = max(search_memory(data.photos), search_memory(data.held_out_photos))
+    estimate = _memory_estimate(state, data, settings, photo_memory, n_threads)
+    plan = estimate.plan(checked_memory(memory_limit), state.scratch_folder, taken=resident_memory() or 0)
     pool = FAMILIES[settings.features].enumerate(state.cascade.window, settings.mode)
     trainer = StageTrainer(
         pool, data.positives, settings, memory_plan=plan, n_threads=n_threads, listener=listener
     )
-    search = NegativesSearch(data.photos, data.held_out_photos, settings, n_threads, listener)
+    search = NegativesSearch(
+        data.photos,
+        data.held_out_photos,
+        settings,
+        plan.threads_that_search(photo_memory, n_threads),
+        listener,
+    )
     survivors = Survivors(data, state.cascade, state.retained, n_threads)
     state.begin()
     listener(_run_begun(data, settings, state, sources or {}, n_threads))
@@ -216,21 +224,20 @@ def _why_finished(state: RunState, settings: TrainingSettings) -> str:
     return "max_stages is reached" if state.cascade.n_stages >= settings.max_stages else ""
 
 
-def _memory_plan(
-    state: RunState, data: TrainingData, settings: TrainingSettings, memory_limit: int, n_threads: int
-) -> MemoryPlan:
-    """Return where a stage keeps its features, so that it fits into what is left of the memory."""
+def _memory_estimate(
+    state: RunState, data: TrainingData, settings: TrainingSettings, photo_memory: int, n_threads: int
+) -> MemoryEstimate:
+    """Return what a stage takes, and the search for its negatives."""
     window, family = state.cascade.window, FAMILIES[settings.features]
     n_negatives = settings.negatives_for(len(data.positives))
-    n_windows = len(data.positives) + len(data.held_out_positives) + n_negatives + n_negatives // 2
-    estimate = MemoryEstimate.of(
+    return MemoryEstimate.of(
         window,
         family.count(window, settings.mode),
-        n_windows,
+        len(data.positives) + len(data.held_out_positives) + n_negatives + n_negatives // 2,
         tilted=family.needs_tilted(settings.mode),
+        photo_memory=photo_memory,
         n_threads=n_threads,
     )
-    return estimate.plan(memory_limit, state.scratch_folder, taken=resident_memory() or 0)
 
 
 def _run_begun(

@@ -17,7 +17,7 @@ from vjcascade.errors import SourceError
 from vjcascade.imaging import resize_exact, write_image
 from vjcascade.training.data.backgrounds import open_background_images
 from vjcascade.training.events import Progress, ProgressReporter, null_listener
-from vjcascade.training.mining import collector
+from vjcascade.training.mining import collector, photo_scan
 from vjcascade.training.mining.mining import MiningPlan, count_windows, mine_negatives
 from vjcascade.training.mining.row_sampling import SCALE_FACTOR
 from vjcascade.types import Size
@@ -378,3 +378,14 @@ def test_what_is_to_be_expected_is_told(photos, cascade, monkeypatch):
     mine(photos, cascade, EVERYTHING, listener=events.append)
     assert all("more for about" in event.detail for event in events[:-1])
     assert events[-1].detail.endswith(" windows")
+
+
+@pytest.mark.parametrize("hardest", [False, True])
+@pytest.mark.parametrize("n_wanted", [7, EVERYTHING])
+def test_bands_of_a_level_give_the_windows_of_the_whole(rng, cascade, monkeypatch, n_wanted, hardest):
+    photos = noise(rng, (40, 131), (90, 75))
+    whole = mine(photos, cascade, n_wanted, hardest=hardest)
+    monkeypatch.setattr(photo_scan, "BAND", 100)  # then a band has four times the rows of the window
+    banded = mine(photos, cascade, n_wanted, hardest=hardest)
+    np.testing.assert_array_equal(banded.windows, whole.windows)
+    assert (banded.n_searched, banded.n_accepted) == (whole.n_searched, whole.n_accepted)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from vjcascade.errors import ImageError, SourceError
 from vjcascade.formats.annotations.opencv_lists import Box
 from vjcascade.imaging import read_gray
-from vjcascade.parallel import checked_threads, ordered_map
+from vjcascade.parallel import MemoryBudget, checked_memory, checked_threads, ordered_map
 from vjcascade.training.data.sources import (
     Picture,
     Progress,
@@ -50,6 +51,8 @@ class BackgroundImage:
         Objects in it; windows at them are no negatives. Sides > 0.
     is_turned : bool
         Whether it was turned upright by EXIF.
+    decoding_memory : int
+        Bytes that reading it takes; 0 if it came from memory.
     """
 
     name: str
@@ -59,6 +62,7 @@ class BackgroundImage:
     pixels: NDArray[np.uint8] | None
     ignored: tuple[Box, ...] = ()
     is_turned: bool = False
+    decoding_memory: int = 0
 
     def load(self) -> NDArray[np.uint8]:
         """Return the grey pixels, from memory or from the file.
@@ -127,12 +131,13 @@ class BackgroundImages:
         return replace(self, photos=tuple(self.photos[index] for index in indices))
 
 
-def open_background_images(
+def open_background_images(  # noqa: PLR0913  what, how, and who hears of it
     source: Source,
     window: Size,
     *,
     n_threads: int | None = None,
     memory_limit: int = 2**30,
+    memory_budget: MemoryBudget | None = None,
     strict: bool = False,
     progress: Progress | None = None,
     not_these: Collection[bytes] = (),
@@ -154,6 +159,8 @@ def open_background_images(
         Threads that decode; all processors if not given. The result does not depend on it.
     memory_limit : int
         Bytes of grey pixels to keep; files beyond are read again whenever they are needed.
+    memory_budget : MemoryBudget, optional
+        What decoding may take; most of the machine's memory if not given.
     strict : bool
         Raise if anything has to be skipped.
     progress : callable, optional
@@ -169,14 +176,16 @@ def open_background_images(
     Raises
     ------
     SourceError
-        If there is no source, no photo in it or none that can be used, or if `strict` finds fault.
+        If there is no source, no photo in it or none that can be used, if one does not fit into memory, or `strict`
+        finds fault.
     """
     listing = list_pictures(source, "negatives")
     photos: dict[bytes, BackgroundImage] = {}
     skipped = list(listing.skipped)
     small: list[str] = []
     n_bytes = 0
-    opened = ordered_map(_open, listing.pictures, checked_threads(n_threads))
+    open_photo = partial(_open, budget=memory_budget or MemoryBudget(checked_memory(None)))
+    opened = ordered_map(open_photo, listing.pictures, checked_threads(n_threads))
     for n_done, (picture, photo) in enumerate(zip(listing.pictures, opened, strict=True), start=1):
         if isinstance(photo, Skipped):
             skipped.append(photo)
@@ -208,18 +217,26 @@ def open_background_images(
     return BackgroundImages(tuple(photos.values()), report)
 
 
-def _open(picture: Picture) -> BackgroundImage | Skipped:
+def _open(picture: Picture, budget: MemoryBudget) -> BackgroundImage | Skipped:
     boxes = picture.boxes or ()
     for box in boxes:
         if box.width < 1 or box.height < 1:
             return Skipped(picture.label, f"box {box} to ignore has no area")
-    loaded = read_or_skip(picture)
+    loaded = read_or_skip(picture, budget)
     if isinstance(loaded, Skipped):
         return loaded
     gray = loaded.gray
     height, width = gray.shape
-    size, digest = Size(width, height), pixel_digest(gray)
-    return BackgroundImage(picture.name, picture.path, size, digest, gray, boxes, loaded.is_turned)
+    return BackgroundImage(
+        name=picture.name,
+        path=picture.path,
+        size=Size(width, height),
+        digest=pixel_digest(gray),
+        pixels=gray,
+        ignored=boxes,
+        is_turned=loaded.is_turned,
+        decoding_memory=loaded.decoding_memory,
+    )
 
 
 def _why_none(report: SourceReport, small: Sequence[str], window: Size) -> str:

@@ -20,7 +20,7 @@ from vjcascade.formats.annotations.opencv_lists import Box
 from vjcascade.imaging import image_size
 from vjcascade.kernels.lanes import CONTRAST_FLOOR
 from vjcascade.messages import pluralize
-from vjcascade.parallel import checked_threads, ordered_map
+from vjcascade.parallel import MemoryBudget, checked_memory, checked_threads, ordered_map
 from vjcascade.training.data.crops import (
     MAX_GROWTH,
     clip_box,
@@ -110,6 +110,7 @@ def load_positives(
     *,
     min_side: int | None = None,
     n_threads: int | None = None,
+    memory_budget: MemoryBudget | None = None,
     strict: bool = False,
     progress: Progress | None = None,
 ) -> Positives:
@@ -135,6 +136,8 @@ def load_positives(
         Crops whose shorter side has fewer pixels are skipped. Without it, all are used, enlarged if need be.
     n_threads : int, optional
         Threads that decode; all processors if not given. The result does not depend on it.
+    memory_budget : MemoryBudget, optional
+        What decoding may take; most of the machine's memory if not given.
     strict : bool
         Raise if anything has to be skipped.
     progress : callable, optional
@@ -148,7 +151,8 @@ def load_positives(
     Raises
     ------
     SourceError
-        If there is no source, if too few positives of it can be used, or if `strict` finds fault.
+        If there is no source, too few positives of it can be used, a picture does not fit into memory, or `strict`
+        finds fault.
     """
     min_side = max(min_side or 1, 1)
     listing = list_pictures(source, "positives")
@@ -156,7 +160,8 @@ def load_positives(
     if window is None:
         window, note = _propose(listing, min_side)
         notes.append(note)
-    cut = partial(_cut_crops, window=window, min_side=min_side)
+    budget = memory_budget or MemoryBudget(checked_memory(None))
+    cut = partial(_cut_crops, window=window, min_side=min_side, budget=budget)
     found = ordered_map(cut, listing.pictures, checked_threads(n_threads))
     crops, skipped = _distinct(chain.from_iterable(_with_progress(found, len(listing.pictures), progress)))
 
@@ -273,8 +278,8 @@ def _distinct(found: Iterable[_Crop | Skipped]) -> tuple[list[_Crop], list[Skipp
     return list(crops.values()), skipped
 
 
-def _cut_crops(picture: Picture, window: Size, min_side: int) -> list[_Crop | Skipped]:
-    loaded = read_or_skip(picture)
+def _cut_crops(picture: Picture, window: Size, min_side: int, budget: MemoryBudget) -> list[_Crop | Skipped]:
+    loaded = read_or_skip(picture, budget)
     if isinstance(loaded, Skipped):
         return [loaded]
     gray = loaded.gray

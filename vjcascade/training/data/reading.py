@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from vjcascade.messages import pluralize
+from vjcascade.parallel import MemoryBudget
 from vjcascade.training.data.backgrounds import BackgroundImages, open_background_images
 from vjcascade.training.data.positives import Positives, load_positives
 from vjcascade.training.data.sources import Source, name_of
@@ -66,11 +67,14 @@ class Reader:
         Whether a file that cannot be used ends the run.
     listener : Listener
         Gets progress and reports.
+    memory_budget : MemoryBudget or None
+        What decoding may take; None for most of the machine's memory.
     """
 
     n_threads: int
     strict: bool
     listener: Listener
+    memory_budget: MemoryBudget | None = None
 
     def positives(self, source: Source, window: Size | None, min_side: int | None) -> Positives:
         """Read crops.
@@ -99,6 +103,7 @@ class Reader:
             window,
             min_side=min_side,
             n_threads=self.n_threads,
+            memory_budget=self.memory_budget,
             strict=self.strict,
             progress=lambda done, total: self.listener(Progress("reading positives", done, total)),
         )
@@ -131,6 +136,7 @@ class Reader:
             source,
             crops.window,
             n_threads=self.n_threads,
+            memory_budget=self.memory_budget,
             memory_limit=memory_limit,
             not_these=crops.digests,
             strict=self.strict,

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from vjcascade.errors import ImageError, SourceError
 from vjcascade.formats.annotations.opencv_lists import Box, read_boxes_list, read_image_list
-from vjcascade.imaging import IMAGE_SUFFIXES, find_images, read_upright, to_gray
-from vjcascade.messages import near_file, pluralize
+from vjcascade.imaging import IMAGE_SUFFIXES, decoding_memory, find_images, image_size, read_upright, to_gray
+from vjcascade.messages import memory_size, near_file, pluralize
+from vjcascade.parallel import MemoryBudget
 
 Kind = Literal["positives", "negatives"]
 Source = str | os.PathLike[str] | Sequence[NDArray[Any]] | NDArray[Any]
@@ -182,18 +183,48 @@ class Loaded(NamedTuple):
         Grey levels.
     is_turned : bool
         Whether it was turned or mirrored as its EXIF orientation says.
+    decoding_memory : int
+        Bytes that reading it took, the grey levels included; 0 if it was in memory.
     """
 
     gray: NDArray[np.uint8]
     is_turned: bool
+    decoding_memory: int = 0
 
 
-def read_or_skip(picture: Picture) -> Loaded | Skipped:
-    """Return the grey picture, or why it cannot be read."""
+def read_or_skip(picture: Picture, budget: MemoryBudget) -> Loaded | Skipped:
+    """Return the grey picture, or why it cannot be read.
+
+    Parameters
+    ----------
+    picture : Picture
+        In memory, or a file.
+    budget : MemoryBudget
+        Waited for, so that pictures that are decoded at the same time fit into memory.
+
+    Returns
+    -------
+    Loaded or Skipped
+        The picture, or the reason.
+
+    Raises
+    ------
+    SourceError
+        If the picture alone does not fit: whether it is used must not depend on memory.
+    """
     if picture.pixels is not None:
         return Loaded(picture.pixels, is_turned=False)
     try:
-        return Loaded(*read_upright(picture.path))
+        needed = decoding_memory(picture.path)
+        if needed > budget.n_bytes:
+            size, free = image_size(picture.path), memory_size(budget.n_bytes)
+            raise SourceError(
+                f"{picture.label}: decoding {size} pixels takes {memory_size(needed)} of memory; of what is allowed, "
+                f"{free} are left for it beside the program and the photos that are kept. Save the picture smaller, or "
+                "allow more memory"
+            )
+        with budget.hold(needed):
+            return Loaded(*read_upright(picture.path), needed)
     except ImageError as error:
         return Skipped(picture.label, str(error).removeprefix(f"{picture.path}: "))
 

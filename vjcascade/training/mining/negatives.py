@@ -15,6 +15,7 @@ from vjcascade.messages import pluralize
 from vjcascade.training.data.backgrounds import BackgroundImages
 from vjcascade.training.events import Listener, MiningDone, Note, ProgressReporter, StageRecord
 from vjcascade.training.mining.mining import Mined, MiningPlan, count_windows, mine_negatives
+from vjcascade.training.mining.photo_scan import scanning_memory
 from vjcascade.training.mining.retained_negatives import RetainedNegatives
 from vjcascade.training.settings import MIN_NEGATIVES, TrainingSettings
 
@@ -43,6 +44,15 @@ class Negatives:
 
     def __len__(self) -> int:
         return len(self.windows)
+
+
+def search_memory(photos: BackgroundImages) -> int:
+    """Return how many bytes searching the neediest photo takes, besides pixels that are kept in memory."""
+    needed = [
+        scanning_memory(photo.size) + photo.decoding_memory * (photo.pixels is None)
+        for photo in photos.photos
+    ]
+    return max(needed, default=0)
 
 
 class NegativesSearch:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.detection.scales import Level
+from vjcascade.detection.scales import Level, row_array
 from vjcascade.detection.scanner import RawWindows, Scanner
 from vjcascade.imaging import resize_exact
 from vjcascade.training.mining.window_hash import window_hashes
+from vjcascade.types import Size
 
 MAX_SHARED = 1 / 3
 """A window that shares more than this with an ignored box, of the smaller one's area, is no negative."""
@@ -47,6 +50,26 @@ def is_clear(windows: NDArray[np.float64], ignored: NDArray[np.int32]) -> NDArra
     return clear
 
 
+BAND = 2**20
+"""Pixels of a level that are scanned at a time: integral images take several times the memory of the level."""
+
+
+def scanning_memory(size: Size) -> int:
+    """Return how many bytes of memory a `PhotoScan` of a photo needs, the photo and what is kept of it left out.
+
+    Examples
+    --------
+    >>> scanning_memory(Size(640, 480)), scanning_memory(Size(6000, 4000))
+    (4300800, 37631488)
+    """
+    n_pixels = size.width * size.height
+    return n_pixels + BYTES_IN_BAND * min(n_pixels, BAND)
+
+
+BYTES_IN_BAND = 13
+"""A copy of the band, and three integral images."""
+
+
 class PhotoScan:
     """Scan rows of one photo, and put the windows that pass in an order.
 
@@ -71,18 +94,14 @@ class PhotoScan:
         self, gray: NDArray[np.uint8], ignored: NDArray[np.int32], levels: Sequence[Level], scanner: Scanner
     ) -> None:
         self._window = scanner.cascade.window
-        self._level_images = [resize_exact(gray, level.size) for level in levels]
-        raw = []
-        for level, image in zip(levels, self._level_images, strict=True):
-            found = scanner.scan_rows(scanner.integrals(image), level.rows)
-            raw.append(_without(found, ignored, level) if len(ignored) else found)
-        self._n_found = [len(found) for found in raw]
-        self._level_of = np.repeat(np.arange(len(raw)), self._n_found)
-        self._positions = np.concatenate([np.empty((0, 2), np.int32), *[found.positions for found in raw]])
-        self._sums = np.concatenate([np.empty(0), *[found.sums for found in raw]])
-        self._order = np.arange(len(self._sums))
-        self.n_searched = sum(found.n_windows for found in raw)
-        self.n_accepted = len(self._sums)
+        by_level = [_scan_level(gray, ignored, level, scanner) for level in levels]
+        self._n_found = [sum(len(band.found) for band in bands) for bands in by_level]
+        self._bands = [band for bands in by_level for band in bands]
+        self._band_of = np.repeat(np.arange(len(self._bands)), [len(band.found) for band in self._bands])
+        found = RawWindows.joined([band.found for band in self._bands])
+        self._positions, self._sums = found.positions, found.sums
+        self._order = np.arange(len(found))
+        self.n_searched, self.n_accepted = found.n_windows, len(found)
 
     def shuffle(self, rng: np.random.Generator, *, hardest: bool) -> None:
         """Say which accepted windows are to be taken first.
@@ -96,7 +115,8 @@ class PhotoScan:
         """
         n_levels = len(self._n_found)
         turns = np.concatenate([np.empty(0, np.intp), *[rng.permutation(n) for n in self._n_found]])
-        self._order = np.argsort(turns * n_levels + rng.permutation(n_levels)[self._level_of])
+        level_of = np.repeat(np.arange(n_levels), self._n_found)
+        self._order = np.argsort(turns * n_levels + rng.permutation(n_levels)[level_of])
         if hardest:
             self._order = self._order[np.argsort(-self._sums[self._order], kind="stable")]
 
@@ -138,11 +158,47 @@ class PhotoScan:
         """Cut windows, given by number, out of the level images."""
         shape = (self._window.height, self._window.width)
         cut = np.empty((len(which), *shape), np.uint8)
-        for i in np.unique(self._level_of[which]).tolist():
-            here = np.flatnonzero(self._level_of[which] == i)
+        for i in np.unique(self._band_of[which]).tolist():
+            band, here = self._bands[i], np.flatnonzero(self._band_of[which] == i)
             x, y = self._positions[which[here]].T
-            cut[here] = np.lib.stride_tricks.sliding_window_view(self._level_images[i], shape)[y, x]
+            cut[here] = np.lib.stride_tricks.sliding_window_view(band.image, shape)[y - band.top, x]
         return cut
+
+
+class _Band(NamedTuple):
+    """Some rows of windows in a level image: the pixels from `top` on, and what was found in them."""
+
+    top: int
+    image: NDArray[np.uint8]
+    found: RawWindows
+
+
+def _scan_level(
+    gray: NDArray[np.uint8], ignored: NDArray[np.int32], level: Level, scanner: Scanner
+) -> list[_Band]:
+    """Scan a level band by band; positions are those in the level. Pixels are kept where something was found."""
+    image, bands = resize_exact(gray, level.size), []
+    for pixel_rows, ys in _bands(level):
+        pixels = image[pixel_rows]
+        raw = scanner.scan_rows(scanner.integrals(pixels), ys - pixel_rows.start)
+        found = replace(raw, positions=raw.positions + np.array([0, pixel_rows.start], np.int32))
+        if len(ignored):
+            found = _without(found, ignored, level)
+        if len(pixels) < len(image):  # a view would keep the whole level
+            pixels = pixels[: len(pixels) * bool(len(found))].copy()
+        bands.append(_Band(pixel_rows.start, pixels, found))
+    return bands
+
+
+def _bands(level: Level) -> Iterator[tuple[slice, NDArray[np.intp]]]:
+    """Yield rows of pixels, and which rows of windows to look at in them."""
+    rows, (width, height) = row_array(level.rows), level.size
+    if width * height <= BAND:
+        yield slice(0, height), rows
+        return
+    n_rows = max(BAND // width, 4 * level.window.height)
+    for ys in np.split(rows, np.flatnonzero(np.diff(rows // n_rows)) + 1):
+        yield slice(int(ys[0]), int(ys[-1]) + level.window.height), ys
 
 
 def _without(found: RawWindows, ignored: NDArray[np.int32], level: Level) -> RawWindows:
