@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vjcascade.files import remove_leftovers, write_atomic
+from vjcascade.files import append_whole, nameless_file, remove_leftovers, write_atomic, write_together
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="permissions and links of POSIX")
 
@@ -128,3 +128,81 @@ def test_the_name_lasts_through_a_power_cut(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", note)
     write_atomic(tmp_path / "model.xml", b"new")
     assert synchronised == [(False, False), (True, True)]
+
+
+FILES = {"first": b"one", "second": b"two", "third": b"three"}
+
+
+def test_files_that_belong_together_are_written_in_order(tmp_path, monkeypatch):
+    (tmp_path / "second").write_bytes(b"old")
+    taken, replace = [], Path.replace
+    monkeypatch.setattr(Path, "replace", lambda path, to: taken.append(to.name) or replace(path, to))
+    write_together({tmp_path / name: data for name, data in FILES.items()})
+    assert taken == list(FILES)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == FILES
+
+
+@pytest.mark.parametrize("n_fitting", range(3))
+def test_of_files_that_belong_together_all_fit_or_none_is_written(tmp_path, monkeypatch, n_fitting):
+    (tmp_path / "second").write_bytes(b"old")
+    written = []
+
+    def full(file):
+        written.append(file)
+        if len(written) > n_fitting:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left") as caught:
+        write_together({tmp_path / name: data for name, data in FILES.items()})
+    assert caught.value.filename == str(tmp_path / list(FILES)[n_fitting])
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"second": b"old"}
+
+
+@pytest.mark.parametrize("n_fitting", [0, 3, 9])
+def test_what_is_appended_is_whole_or_taken_back(tmp_path, monkeypatch, n_fitting):
+    """Systems write what fits, and say that the disk is full at the next attempt."""
+    path = tmp_path / "lines"
+    path.write_bytes(b"before\n")
+    real, free = os.write, [n_fitting]
+
+    def write(file, data):
+        if not free[0]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        n_bytes = real(file, data[: free[0]])
+        free[0] -= n_bytes
+        return n_bytes
+
+    with path.open("ab", buffering=0) as file:
+        monkeypatch.setattr(os, "write", write)
+        with pytest.raises(OSError, match="No space left"):
+            append_whole(file, b"0123456789")
+        assert path.read_bytes() == b"before\n"
+        free[0] = 10
+        append_whole(file, b"0123456789")
+    assert path.read_bytes() == b"before\n0123456789"
+
+
+@posix_only
+def test_what_cannot_be_taken_back_is_appended_all_the_same():
+    reader, writer = os.pipe()
+    with os.fdopen(reader, "rb") as pipe, os.fdopen(writer, "ab", buffering=0) as file:
+        append_whole(file, b"to a pipe")
+        assert pipe.read1() == b"to a pipe"
+
+
+def test_a_nameless_file_names_the_folder_in_its_errors(tmp_path):
+    with pytest.raises(FileNotFoundError) as caught:
+        nameless_file(tmp_path / "nowhere")
+    assert caught.value.filename == str(tmp_path / "nowhere")
+
+
+@posix_only
+def test_where_files_need_names_a_kill_leaves_one_that_is_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile._O_TMPFILE_WORKS", False)
+    monkeypatch.setattr("tempfile._os.unlink", lambda _: None)  # killed before
+    nameless_file(tmp_path).close()
+    assert len(names(tmp_path)) == 1
+    monkeypatch.undo()
+    remove_leftovers(tmp_path)
+    assert names(tmp_path) == []

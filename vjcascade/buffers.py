@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import mmap
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+
+from vjcascade.files import nameless_file
 
 LINE = 64
 """Bytes that a processor reads at once: large arrays begin with a whole line."""
@@ -39,7 +40,7 @@ def allocate(shape: tuple[int, ...], dtype: DTypeLike, folder: Path | None) -> N
     Raises
     ------
     OSError
-        If the disk has no room for it.
+        If the disk has no room for it; the folder is its file name.
 
     Examples
     --------
@@ -54,8 +55,12 @@ def allocate(shape: tuple[int, ...], dtype: DTypeLike, folder: Path | None) -> N
         spare = np.empty(n_bytes + LINE, np.uint8)
         first = -spare.ctypes.data % LINE
         return spare[first : first + n_bytes].view(dtype).reshape(shape)
-    with tempfile.TemporaryFile(dir=folder) as file:
-        _take_space(file.fileno(), n_bytes)
+    with nameless_file(folder) as file:
+        try:
+            _take_space(file.fileno(), n_bytes)
+        except OSError as error:
+            reason = f"{error.strerror}: there is no room for a file of {n_bytes:,} bytes"
+            raise OSError(error.errno, reason, str(folder)) from error
         return np.frombuffer(mmap.mmap(file.fileno(), n_bytes), dtype).reshape(shape)
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from contextlib import suppress
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 _TEMPORARY = ".vjcascade-{}.tmp"
+"""What files are called that are not to stay; see `remove_leftovers`."""
 
 
 MODEL_NAME, EVENTS_NAME, PICTURES_NAME = "cascade.xml", "events.jsonl", "history"
@@ -66,28 +70,111 @@ def write_atomic(path: Path, data: bytes) -> None:
     ...     Path(folder, "model.xml").read_bytes()
     b'whole'
     """
+    write_together({path: data})
+
+
+def write_together(files: Mapping[Path, bytes]) -> None:
+    """Write files that belong together, each as `write_atomic` does: if one does not fit on the disk, none is written.
+
+    All bytes are on the disk before the first file takes its name; the files take their names in the order given.
+
+    Parameters
+    ----------
+    files : mapping of Path to bytes
+        The whole contents of the files to create or replace.
+
+    Raises
+    ------
+    OSError
+        As of `write_atomic`; its file name is the first that could not be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_together({Path(folder, "a.csv"): b"1,2", Path(folder, "a.json"): b"[1, 2]"})
+    ...     Path(folder, "a.json").read_bytes()
+    b'[1, 2]'
+    """
+    waiting = [_Waiting(path) for path in files]
     try:
-        if path.exists() and not path.is_file():
-            path.write_bytes(data)
-        else:
-            _write_and_rename(Path(os.path.realpath(path)), data)
+        for one, data in zip(waiting, files.values(), strict=True):
+            with _named(one.path):
+                one.write(data)
+        for one in waiting:
+            with _named(one.path):
+                one.take_name()
+    except BaseException:  # an interrupt from the keyboard too
+        for one in waiting:
+            one.temporary.unlink(missing_ok=True)
+        raise
+
+
+class _Waiting:
+    """A file whose bytes wait under another name; one that is no regular file is written at once."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._real = Path(os.path.realpath(path))
+        self.temporary = self._real.with_name(_TEMPORARY.format(secrets.token_hex(8)))
+        self._is_special = path.exists() and not path.is_file()
+
+    def write(self, data: bytes) -> None:
+        if self._is_special:
+            self.path.write_bytes(data)
+            return
+        with self.temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if self._real.exists():
+            self.temporary.chmod(stat.S_IMODE(self._real.stat().st_mode))
+
+    def take_name(self) -> None:
+        if not self._is_special:
+            self.temporary.replace(self._real)
+            _sync_folder(self._real.parent)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Let errors name the file that was to be written, not the temporary one."""
+    try:
+        yield
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 
-def _write_and_rename(path: Path, data: bytes) -> None:
-    temporary = path.with_name(_TEMPORARY.format(secrets.token_hex(8)))
+def append_whole(file: IO[bytes], data: bytes) -> None:
+    """Append bytes to a file, all of them or none: what a full disk has cut off is taken back.
+
+    Parameters
+    ----------
+    file : binary file
+        Open for appending, without a buffer.
+    data : bytes
+        What to append.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+
+    Examples
+    --------
+    >>> with nameless_file(Path()) as file:
+    ...     append_whole(file, b"a line")
+    ...     file.seek(0), file.read()
+    (0, b'a line')
+    """
+    number, left = file.fileno(), memoryview(data)
+    size = os.fstat(number).st_size
     try:
-        with temporary.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
-        temporary.replace(path)
-        _sync_folder(path.parent)
-    except BaseException:  # an interrupt from the keyboard too
-        temporary.unlink(missing_ok=True)
+        while left:
+            left = left[os.write(number, left) :]
+    except BaseException:
+        with suppress(OSError):  # a pipe, or a device
+            os.ftruncate(number, size)
         raise
 
 
@@ -99,6 +186,35 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(opened)
         finally:
             os.close(opened)
+
+
+def nameless_file(folder: Path) -> IO[bytes]:
+    """Return a new file that is gone when it is closed, or when the process is killed.
+
+    Parameters
+    ----------
+    folder : Path
+        Where its bytes are; must be there.
+
+    Returns
+    -------
+    binary file
+        Open for reading and writing.
+
+    Raises
+    ------
+    OSError
+        If no file can be made there; the folder is its file name.
+
+    Examples
+    --------
+    >>> with nameless_file(Path()) as file:
+    ...     Path(str(file.name)).exists()
+    False
+    """
+    prefix, suffix = _TEMPORARY.split("{}")  # where files need names, it has one for a moment
+    with _named(folder):
+        return tempfile.TemporaryFile(prefix=prefix, suffix=suffix, dir=folder)
 
 
 def nearest_folder(path: Path) -> Path:

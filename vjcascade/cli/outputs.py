@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
 from vjcascade.errors import SettingsError
-from vjcascade.files import real_path
+from vjcascade.files import nameless_file, real_path
 
 
 def check_output_file(path: Path) -> None:
@@ -73,7 +72,7 @@ def refuse_overwriting(targets: Iterable[Path], kept: Iterable[Path]) -> None:
 
 def _try_to_write(folder: Path, problem: str) -> None:
     try:
-        with tempfile.TemporaryFile(dir=folder):
+        with nameless_file(folder):
             pass
     except OSError as error:
         raise _refusal(problem, error) from error

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from vjcascade.errors import SettingsError
-from vjcascade.files import write_atomic
+from vjcascade.files import append_whole, write_atomic
 
 RUNS_NAME = "runs.jsonl"
 
@@ -119,9 +119,8 @@ class RunCache:
         """
         line = json.dumps({"block": dataset, "seed": seed, "run": run, "results": results}).encode() + b"\n"
         try:
-            with self.path.open("ab") as file:
-                file.write(line)
-                file.flush()
+            with self.path.open("ab", buffering=0) as file:
+                append_whole(file, line)
                 os.fsync(file.fileno())
         except OSError as error:
             reason = f"{error.strerror}; the runs before are there: make room and resume"

@@ -37,6 +37,7 @@ import msgspec
 import numpy as np
 
 from vjcascade.errors import SettingsError
+from vjcascade.files import append_whole
 from vjcascade.training.events import (
     Ended,
     Event,
@@ -123,7 +124,7 @@ class EventLog:
                 self._file = self._path.open("ab", buffering=0)
                 self._mend_torn_line()
             if self._file is not None:
-                self._file.write(b"".join(self._waiting))
+                append_whole(self._file, b"".join(self._waiting))
                 self._waiting.clear()
         except OSError as error:
             self._has_failed = True
