@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -43,6 +44,8 @@ DTYPES = {FeatureType.HAAR: (FEATURE_DTYPE, NODE_DTYPE), FeatureType.LBP: (LBP_D
 
 THRESHOLD_EPSILON = np.float32(1e-5)
 """What OpenCV's detector subtracts from every stage threshold, in float32."""
+
+_ARRAYS = ("features", "nodes", "tree_starts", "leaves", "stage_starts", "stage_thresholds")
 
 MAX_WINDOW_SIDE = 256
 """Largest window side accepted: rectangle sums and squared sums of such a window stay exact in 32 bits."""
@@ -217,6 +220,14 @@ class Cascade:
     def effective_thresholds(self) -> NDArray[np.float32]:
         """What the sum of a stage must not fall below, shape (n_stages,), dtype float32 (OpenCV's rule)."""
         return self.stage_thresholds - THRESHOLD_EPSILON
+
+    @property
+    def stages_digest(self) -> str:
+        """SHA-256 of window, features and stages, in hexadecimal; metadata do not matter."""
+        digest = hashlib.sha256(str(self.window).encode())
+        for name in _ARRAYS:
+            digest.update(getattr(self, name).tobytes())
+        return digest.hexdigest()
 
     def with_stage(self, stage: Stage) -> Self:
         """Return this cascade with one stage more; features already used are shared.

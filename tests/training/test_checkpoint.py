@@ -19,6 +19,7 @@ from vjcascade.files import MODEL_NAME
 from vjcascade.training.checkpoint import Checkpoint
 from vjcascade.training.mining.retained_negatives import RetainedNegatives
 from vjcascade.training.settings import TrainingSettings
+from vjcascade.training.warm_start import BaseModel, first_stages
 from vjcascade.types import FeatureType, Size
 
 WINDOW = Size(24, 24)
@@ -68,7 +69,7 @@ def test_save_returns_what_is_in_the_file(tmp_path):
     assert loaded.metadata["settings"] == SETTINGS.as_dict()
     assert loaded.metadata["data"] == DATA
     assert loaded.metadata["window"] == "24x24"
-    assert [path.name for path in tmp_path.iterdir()] == [MODEL_NAME]
+    assert names(tmp_path) == [MODEL_NAME, "negatives-1.npz"]
 
 
 def test_a_model_in_the_way_is_refused(folder):
@@ -192,7 +193,9 @@ def test_false_alarms_are_kept_with_their_model(folder, retained):
         assert names(folder) == [MODEL_NAME, f"negatives-{stage}.npz"]
         assert begin(folder, resume=True).retained.digest == retained.digest
     checkpoint.save(builders.accept_all(WINDOW, 5), doubles.stage_record(5), RetainedNegatives.none(WINDOW))
-    assert names(folder) == [MODEL_NAME]
+    assert names(folder) == [MODEL_NAME, "negatives-5.npz"]
+    assert begin(folder, resume=True).retained.is_empty
+    (folder / "negatives-5.npz").unlink()  # earlier versions wrote none
     assert begin(folder, resume=True).retained.is_empty
 
 
@@ -201,9 +204,76 @@ def test_a_model_without_its_false_alarms_cannot_be_resumed(folder, retained):
     (folder / "negatives-3.npz").unlink()
     with pytest.raises(SettingsError, match=r"negatives-3\.npz is needed to resume, and cannot be read"):
         begin(folder, resume=True)
-    RetainedNegatives(retained.training, retained.held_out[:1]).save(folder / "negatives-3.npz")
+    fewer = RetainedNegatives(retained.training, retained.held_out[:1])
+    (folder / "negatives-3.npz").write_bytes(fewer.packed(Cascade.load(folder / MODEL_NAME).stages_digest))
     with pytest.raises(SettingsError, match="is not the file of this model"):
         begin(folder, resume=True)
+
+
+def with_other_threshold(cascade):
+    return replace(cascade, stage_thresholds=cascade.stage_thresholds - np.float32(0.5))
+
+
+def with_other_leaf(cascade):
+    return replace(cascade, leaves=np.append(cascade.leaves[:-1], np.float32(7)))
+
+
+def with_fewer_stages(cascade):
+    return first_stages(cascade, 1)
+
+
+def without_any_trace_of_a_stage(cascade):
+    metadata = {**cascade.metadata, "stages": cascade.metadata["stages"][:1]}
+    return first_stages(cascade, 1).with_metadata(metadata)
+
+
+EDITS = [with_other_threshold, with_other_leaf, with_fewer_stages, without_any_trace_of_a_stage]
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+@pytest.mark.parametrize("edit", EDITS)
+def test_a_model_that_was_edited_is_not_resumed(tmp_path, retained, edit, keeps):
+    """Whether its last stage has left false alarms or not."""
+    checkpoint = begin(tmp_path)
+    for stage in (1, 2):
+        checkpoint.save(
+            builders.accept_all(WINDOW, stage), doubles.stage_record(stage), retained if keeps else None
+        )
+    path = tmp_path / MODEL_NAME
+    saved = path.read_bytes()
+    edit(Cascade.load(path)).save(path)
+    edited = path.read_bytes()
+    with pytest.raises(SettingsError) as caught:
+        begin(tmp_path, resume=True)
+    if edit is without_any_trace_of_a_stage:
+        assert "negatives-1.npz is needed to resume, and cannot be read" in str(caught.value)
+    else:
+        assert f"{path} cannot be resumed: it is not the model that this run saved" in str(caught.value)
+        assert "Bring back the one that was saved, or give this one as continue_from" in str(caught.value)
+    assert (path.read_bytes(), names(tmp_path)) == (edited, [MODEL_NAME, "negatives-2.npz"])
+    path.write_bytes(saved)
+    assert len(begin(tmp_path, resume=True).records) == 2
+
+
+def test_a_model_that_is_continued_is_not_resumed_edited(tmp_path):
+    """Before the run has a stage of its own, too."""
+    builders.accept_all(WINDOW, 2).save(tmp_path / "base.xml")
+    base = BaseModel.load(tmp_path / "base.xml", FeatureType.HAAR)
+    begin(tmp_path / "run", base=base).begin()
+    path = tmp_path / "run" / MODEL_NAME
+    assert begin(tmp_path / "run", resume=True).n_continued == 2
+    with_other_threshold(Cascade.load(path)).save(path)
+    with pytest.raises(SettingsError, match="it is not the model that this run saved"):
+        begin(tmp_path / "run", resume=True)
+
+
+def test_what_is_no_stage_may_be_edited(folder):
+    """And how the file is written."""
+    path = folder / MODEL_NAME
+    cascade = Cascade.load(path)
+    cascade.with_metadata({**cascade.metadata, "note": "mine"}).save(path)
+    path.write_bytes(path.read_bytes().replace(b"  ", b" "))
+    assert len(begin(folder, resume=True).records) == 2
 
 
 class Death(BaseException):

@@ -57,7 +57,7 @@ _OPTIONS = {
     field.name: _NAMES.get(field.name, f"--{field.name.replace('_', '-')}")
     for field in fields(TrainingSettings)
     if "_" in field.name
-}
+} | {"continue_from": "--continue"}
 """Settings whose names nobody takes for ordinary words."""
 
 

@@ -1,10 +1,11 @@
 """Save a run after every stage, and go on with one that was interrupted.
 
 A run's folder holds the model so far, ``cascade.xml``, and the false alarms that its last stage left,
-``negatives-K.npz`` for a model of K stages. The model's metadata says with which settings and data it was trained,
-what each stage reached, and which false alarms belong to it; everything else (the positives that are left, the
-negatives that are mined) follows from these. The false alarms are written before the model, and those of the stage
-before it are removed after it: at every moment there is a model with what belongs to it.
+``negatives-K.npz`` for a model of K stages, with a digest of these stages: a model that was changed by hand is not gone
+on with as if it were the run's. The model's metadata says with which settings and data it was trained, what each stage
+reached, and which false alarms belong to it; everything else (the positives that are left, the negatives that are
+mined) follows from these. The false alarms take their name before the model, and those of the stage before it are
+removed after it: at every moment there is a model with what belongs to it. On a full disk none of them is written.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from typing import Any
 
 from vjcascade.cascade import Cascade
 from vjcascade.errors import SettingsError
-from vjcascade.files import MODEL_NAME, nearest_folder
+from vjcascade.files import MODEL_NAME, nearest_folder, write_together
+from vjcascade.formats.cascade_files import dump_cascade
 from vjcascade.messages import pluralize
 from vjcascade.training.events import StageRecord
-from vjcascade.training.mining.retained_negatives import RetainedNegatives
+from vjcascade.training.mining.retained_negatives import OTHER_STAGES, RetainedNegatives
 from vjcascade.training.records import read_records
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.warm_start import BaseModel
@@ -257,12 +259,11 @@ class Checkpoint(RunState):
 
     def _write(self, cascade: Cascade, retained: RetainedNegatives) -> None:
         folder = self.path.parent
-        kept = None if retained.is_empty else folder / RETAINED_NAME.format(cascade.n_stages)
+        kept = folder / RETAINED_NAME.format(cascade.n_stages)
+        files = {kept: retained.packed(cascade.stages_digest), self.path: dump_cascade(cascade)}
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            if kept is not None:
-                retained.save(kept)
-            cascade.save(self.path)
+            write_together(files)
         except OSError as error:
             raise OSError(error.errno, self._what_is_lost(error, cascade), error.filename) from error
         for path in folder.glob(RETAINED_NAME.format("*")):
@@ -351,15 +352,16 @@ def _records(path: Path, cascade: Cascade) -> list[StageRecord]:
         ) from error
     if len(records) + n_without != cascade.n_stages or n_continued > cascade.n_stages:
         raise SettingsError(
-            f"{path} cannot be resumed: it has {cascade.n_stages} stages and tells of {len(records)}"
+            f"{OTHER_STAGES.format(path)} (it has {cascade.n_stages} stages and tells of {len(records)})"
         )
     return records
 
 
 def _retained(path: Path, cascade: Cascade) -> RetainedNegatives:
-    """Return the false alarms that belong to the model; none with models that were saved without."""
+    """Return the false alarms that belong to the model; none with models of earlier versions that had none."""
     nothing = RetainedNegatives.none(cascade.window)
     digest = cascade.metadata.get("carried_sha256", nothing.digest)
-    if digest == nothing.digest:
+    if digest == nothing.digest and not any(path.parent.glob(RETAINED_NAME.format("*"))):
         return nothing
-    return RetainedNegatives.load(path.with_name(RETAINED_NAME.format(cascade.n_stages)), str(digest))
+    kept = path.with_name(RETAINED_NAME.format(cascade.n_stages))
+    return RetainedNegatives.load(kept, str(digest), cascade.stages_digest)

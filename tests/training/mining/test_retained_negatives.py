@@ -9,6 +9,9 @@ from vjcascade.errors import SettingsError
 from vjcascade.training.mining.retained_negatives import RetainedNegatives
 from vjcascade.types import Size
 
+STAGES = "ab" * 32
+"""Digest of the cascade that they belong to."""
+
 
 @pytest.fixture
 def retained(rng):
@@ -19,13 +22,26 @@ def retained(rng):
 
 def test_windows_survive_the_file(tmp_path, retained):
     path = tmp_path / "negatives-3.npz"
-    retained.save(path)
-    again = RetainedNegatives.load(path, retained.digest)
+    path.write_bytes(retained.packed(STAGES))
+    again = RetainedNegatives.load(path, retained.digest, STAGES)
     assert again.training.tobytes() == retained.training.tobytes()
     assert again.held_out.tobytes() == retained.held_out.tobytes()
-    first = path.read_bytes()
-    again.save(path)
-    assert path.read_bytes() == first
+    assert again.packed(STAGES) == path.read_bytes()
+
+
+def test_a_file_of_an_earlier_version_belongs_to_any_stages(tmp_path, retained):
+    path = tmp_path / "negatives-3.npz"
+    np.savez(path, training=retained.training, held_out=retained.held_out)
+    assert RetainedNegatives.load(path, retained.digest, STAGES).digest == retained.digest
+
+
+def test_other_stages_are_refused(tmp_path, retained):
+    path = tmp_path / "negatives-3.npz"
+    path.write_bytes(retained.packed(STAGES))
+    with pytest.raises(
+        SettingsError, match=r"cascade\.xml cannot be resumed: it is not the model that this run"
+    ):
+        RetainedNegatives.load(path, retained.digest, "cd" * 32)
 
 
 def test_the_digest_tells_windows_apart(retained):
@@ -53,17 +69,14 @@ def test_the_digest_tells_windows_apart(retained):
 )
 def test_a_damaged_file_is_refused(tmp_path, retained, damage, why):
     path = tmp_path / "negatives-3.npz"
-    retained.save(path)
-    data = path.read_bytes()
-    path.unlink()
     if damage is not None:
-        path.write_bytes(damage(data))
+        path.write_bytes(damage(retained.packed(STAGES)))
     with pytest.raises(SettingsError, match=why) as caught:
-        RetainedNegatives.load(path, retained.digest)
+        RetainedNegatives.load(path, retained.digest, STAGES)
     assert str(path) in str(caught.value)
 
 
 def test_the_file_of_another_model_is_refused(tmp_path, retained):
-    retained.save(tmp_path / "negatives-3.npz")
+    (tmp_path / "negatives-3.npz").write_bytes(retained.packed(STAGES))
     with pytest.raises(SettingsError, match=r"negatives-3\.npz is needed to resume, and is not the file of"):
-        RetainedNegatives.load(tmp_path / "negatives-3.npz", "0" * 64)
+        RetainedNegatives.load(tmp_path / "negatives-3.npz", "0" * 64, STAGES)

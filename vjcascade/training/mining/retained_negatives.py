@@ -3,7 +3,7 @@
 Negatives of a stage that pass it, once it is trained, are what the cascade still gets wrong. They are negatives of the
 next stage as well, and only the missing ones are mined. That saves much of the search, which takes longer as fewer
 windows pass, and no hard negative is lost. They cannot be found again from the model alone, so a run saves them with
-every stage.
+every stage. In the same file it keeps a digest of the stages, so that a model that was changed by hand is noticed.
 """
 
 from __future__ import annotations
@@ -19,10 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.errors import SettingsError
-from vjcascade.files import write_atomic
+from vjcascade.files import MODEL_NAME
 from vjcascade.types import Size
 
 _PARTS = ("training", "held_out")
+
+OTHER_STAGES = (
+    "{} cannot be resumed: it is not the model that this run saved, its stages were changed since. Bring back the one "
+    "that was saved, or give this one as continue_from, with another output folder"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,21 +70,28 @@ class RetainedNegatives:
             digest.update(np.ascontiguousarray(windows).data)
         return digest.hexdigest()
 
-    def save(self, path: Path) -> None:
-        """Write a file, atomically.
+    def packed(self, stages_digest: str) -> bytes:
+        """Return the bytes of a file for `load`.
 
-        Raises
-        ------
-        OSError
-            If it cannot be written.
+        Parameters
+        ----------
+        stages_digest : str
+            Of the cascade that they belong to.
+
+        Returns
+        -------
+        bytes
+            An archive of arrays; the same ones give the same bytes.
         """
         packed = io.BytesIO()
-        np.savez(packed, training=self.training, held_out=self.held_out)
-        write_atomic(path, packed.getvalue())
+        np.savez(
+            packed, training=self.training, held_out=self.held_out, stages_sha256=np.array(stages_digest)
+        )
+        return packed.getvalue()
 
     @classmethod
-    def load(cls, path: Path, digest: str) -> Self:
-        """Read what `save` wrote.
+    def load(cls, path: Path, digest: str, stages_digest: str) -> Self:
+        """Read what `packed` returned.
 
         Parameters
         ----------
@@ -87,6 +99,8 @@ class RetainedNegatives:
             The file.
         digest : str
             What it must hold.
+        stages_digest : str
+            Of the cascade in the same folder; files of earlier versions do not tell it.
 
         Returns
         -------
@@ -96,18 +110,21 @@ class RetainedNegatives:
         Raises
         ------
         SettingsError
-            If there is no such file, or it holds anything else.
+            If there is no such file, or it holds anything else, or belongs to other stages.
         """
         advice = "copy it back, or continue the model in another folder"
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 retained = cls(*(arrays[name] for name in _PARTS))
+                is_of_stages = str(arrays.get("stages_sha256", stages_digest)) == stages_digest
         except OSError as error:
             raise SettingsError(
                 f"{path} is needed to resume, and cannot be read ({error.strerror}): {advice}"
             ) from None
         except (ValueError, KeyError, EOFError, zipfile.BadZipFile):
             raise SettingsError(f"{path} is needed to resume, and is damaged: {advice}") from None
+        if not is_of_stages:
+            raise SettingsError(OTHER_STAGES.format(path.with_name(MODEL_NAME)))
         if retained.digest != digest:
             raise SettingsError(f"{path} is needed to resume, and is not the file of this model: {advice}")
         return retained
