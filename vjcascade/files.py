@@ -235,7 +235,7 @@ def nearest_folder(path: Path) -> Path:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what programs that were killed while they wrote have left in a folder.
+    """Remove what programs that were killed while they wrote have left in a folder, and in that of a run's pictures.
 
     Parameters
     ----------
@@ -249,6 +249,7 @@ def remove_leftovers(folder: Path) -> None:
     >>> list(Path().iterdir())
     []
     """
-    for path in folder.glob(_TEMPORARY.format("*")):
-        with suppress(OSError):
-            path.unlink()
+    for place in (folder, folder / PICTURES_NAME):
+        for path in place.glob(_TEMPORARY.format("*")):
+            with suppress(OSError):
+                path.unlink()

@@ -304,12 +304,13 @@ def _write_comparison(comparison: Comparison, command: str, output: Path) -> Non
         JSON_NAME: results_json(comparison),
         REPORT_NAME: build_comparison_report(comparison),
     }
-    _write(output, texts)
+    _write(output, texts, output)
     _say(answer(comparison), output, REPORT_NAME, [SUMMARY_NAME, RESULTS_NAME, JSON_NAME])
 
 
 def _write_full(full: FullComparison, command: str, output: Path) -> None:
     """Write the report on whole cascades and its numbers, and say what was found."""
+    from vjcascade.comparison.full import FOLDER_NAME
     from vjcascade.comparison.full_results import full_csv, full_json
     from vjcascade.report.full import build_full_report, full_answer
 
@@ -319,15 +320,23 @@ def _write_full(full: FullComparison, command: str, output: Path) -> None:
         FULL_JSON_NAME: full_json(full),
         FULL_REPORT_NAME: build_full_report(full),
     }
-    _write(output, texts)
+    _write(output, texts, output / FOLDER_NAME)
     _say(full_answer(full), output, FULL_REPORT_NAME, [FULL_CSV_NAME, FULL_JSON_NAME])
 
 
-def _write(output: Path, texts: Mapping[str, str]) -> None:
-    from vjcascade.files import write_atomic
+def _write(output: Path, texts: Mapping[str, str], runs: Path) -> None:
+    """Write files that tell of the same results, all or none; `runs` is the folder that the comparison locks."""
+    from vjcascade.files import remove_leftovers, write_together
+    from vjcascade.training.run_lock import only_run_in
 
-    for name, text in texts.items():
-        write_atomic(output / name, text.encode("utf-8", "backslashreplace"))
+    files = {output / name: text.encode("utf-8", "backslashreplace") for name, text in texts.items()}
+    with only_run_in(runs):
+        remove_leftovers(output)
+        try:
+            write_together(files)
+        except OSError as error:
+            reason = f"{error.strerror}; {_what_is_left(output)}"
+            raise OSError(error.errno, reason, error.filename) from error
 
 
 def _say(answer: Sequence[str], output: Path, report: str, numbers: Sequence[str]) -> None:

@@ -20,7 +20,7 @@ from vjcascade.comparison.scenes import MIN_NEIGHBORS, Found, Scenes, search_sce
 from vjcascade.errors import SettingsError, SourceError, TrainingError
 from vjcascade.files import MODEL_NAME, real_path, remove_leftovers, write_atomic
 from vjcascade.parallel import checked_memory, checked_threads
-from vjcascade.training.checkpoint import Checkpoint
+from vjcascade.training.checkpoint import RETAINED_NAME, Checkpoint
 from vjcascade.training.data.reading import Sources
 from vjcascade.training.events import (
     Ended,
@@ -162,8 +162,9 @@ class _Trial:
 
     def forget(self) -> None:
         """Remove the model and what was kept of it."""
-        for name in (MODEL_NAME, STATE_NAME, FOUND_NAME):
-            (self.folder / name).unlink(missing_ok=True)
+        for name in (MODEL_NAME, STATE_NAME, FOUND_NAME, RETAINED_NAME.format("*")):
+            for path in self.folder.glob(name):
+                path.unlink()
 
     def checkpoint(self, sources: Sources) -> Checkpoint:
         """Return the state on disk, which must be one that training with the settings passes through."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -220,7 +221,9 @@ class Checkpoint(RunState):
             origin["continued"] = known
         _refuse_differences(path, cascade.metadata, origin)
         state = RunState(cascade, _records(path, cascade), origin, _retained(path, cascade))
-        return cls(path, state, is_saved=True)
+        checkpoint = cls(path, state, is_saved=True)
+        checkpoint._remove_others(cascade)
+        return checkpoint
 
     @staticmethod
     def check_folder(folder: Path, *, resume: bool, overwrite: bool) -> None:
@@ -261,13 +264,22 @@ class Checkpoint(RunState):
         folder = self.path.parent
         kept = folder / RETAINED_NAME.format(cascade.n_stages)
         files = {kept: retained.packed(cascade.stages_digest), self.path: dump_cascade(cascade)}
+        is_new = not folder.exists()
         try:
             folder.mkdir(parents=True, exist_ok=True)
             write_together(files)
         except OSError as error:
+            if is_new:
+                with suppress(OSError):  # others have written into it
+                    folder.rmdir()
             raise OSError(error.errno, self._what_is_lost(error, cascade), error.filename) from error
-        for path in folder.glob(RETAINED_NAME.format("*")):
-            if path != kept:
+        self._remove_others(cascade)
+
+    def _remove_others(self, cascade: Cascade) -> None:
+        """Remove false alarms of other stages, also those that a run has left that was killed before it did so."""
+        kept = RETAINED_NAME.format(cascade.n_stages)
+        for path in self.path.parent.glob(RETAINED_NAME.format("*")):
+            if path.name != kept:
                 path.unlink(missing_ok=True)
 
     def _what_is_lost(self, error: OSError, cascade: Cascade) -> str:

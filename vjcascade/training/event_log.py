@@ -102,7 +102,7 @@ class EventLog:
         self._wait_for = wait_for
         self._waiting: list[bytes] = []
         self._file: BinaryIO | None = None
-        self._has_failed = False
+        self._has_failed = self._is_new = False
 
     def __enter__(self) -> Self:
         return self
@@ -110,6 +110,9 @@ class EventLog:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._close()
+
+    def _close(self) -> None:
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -121,13 +124,18 @@ class EventLog:
         self._waiting.append(event_line(event))
         try:
             if self._file is None and (self._wait_for is None or self._wait_for.exists()):
+                self._is_new = not self._path.exists()
                 self._file = self._path.open("ab", buffering=0)
                 self._mend_torn_line()
             if self._file is not None:
                 append_whole(self._file, b"".join(self._waiting))
                 self._waiting.clear()
+                self._is_new = False
         except OSError as error:
             self._has_failed = True
+            if self._file is not None and self._is_new:  # the disk has room for a file, and for nothing in it
+                self._close()
+                self._path.unlink()
             self._complain(
                 f"{self._path}: the events of this run can no longer be written ({error.strerror})"
             )

@@ -99,6 +99,8 @@ class HistoryWriter:
                 strip = np.concatenate(list(event.false_alarms), axis=1)
                 write_image(_false_alarms_path(self._pictures, event.record.stage), strip)
         except OSError as error:
+            with suppress(OSError):  # it is not empty
+                self._pictures.rmdir()
             self._complain(f"{self._pictures}: the report will lack pictures ({error.strerror})")
 
 
