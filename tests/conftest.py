@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import tarfile
@@ -51,6 +52,29 @@ def pytest_report_header() -> list[str]:
 def rng() -> np.random.Generator:
     """Return random numbers, the same in every run."""
     return np.random.default_rng(440)
+
+
+@pytest.fixture
+def leave_room(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[int]]:
+    """Return `leave_room(n_bytes)`: have `os.write` write no more than that; it returns a list of what is left.
+
+    As systems do, it writes what fits, and says at the next attempt that the disk is full.
+    """
+
+    def call(n_bytes: int) -> list[int]:
+        real, room = os.write, [n_bytes]
+
+        def write(file: int, data: bytes) -> int:
+            if not room[0]:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            n_written = real(file, data[: room[0]])
+            room[0] -= n_written
+            return n_written
+
+        monkeypatch.setattr(os, "write", write)
+        return room
+
+    return call
 
 
 @pytest.fixture(scope="session")

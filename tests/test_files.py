@@ -116,6 +116,14 @@ def test_what_a_killed_writer_left_can_be_removed(tmp_path, monkeypatch):
     remove_leftovers(tmp_path / "nowhere")
 
 
+def test_what_is_left_among_a_runs_pictures_is_removed(tmp_path):
+    (tmp_path / "history").mkdir()
+    (tmp_path / "history" / ".vjcascade-0123456789abcdef.tmp").touch()
+    (tmp_path / "history" / "mean-positive.png").touch()
+    remove_leftovers(tmp_path)
+    assert names(tmp_path / "history") == ["mean-positive.png"]
+
+
 @posix_only
 def test_the_name_lasts_through_a_power_cut(tmp_path, monkeypatch):
     """The folder is synchronised after the file has its name, the file before."""
@@ -160,25 +168,16 @@ def test_of_files_that_belong_together_all_fit_or_none_is_written(tmp_path, monk
 
 
 @pytest.mark.parametrize("n_fitting", [0, 3, 9])
-def test_what_is_appended_is_whole_or_taken_back(tmp_path, monkeypatch, n_fitting):
+def test_what_is_appended_is_whole_or_taken_back(tmp_path, leave_room, n_fitting):
     """Systems write what fits, and say that the disk is full at the next attempt."""
     path = tmp_path / "lines"
     path.write_bytes(b"before\n")
-    real, free = os.write, [n_fitting]
-
-    def write(file, data):
-        if not free[0]:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        n_bytes = real(file, data[: free[0]])
-        free[0] -= n_bytes
-        return n_bytes
-
     with path.open("ab", buffering=0) as file:
-        monkeypatch.setattr(os, "write", write)
+        room = leave_room(n_fitting)
         with pytest.raises(OSError, match="No space left"):
             append_whole(file, b"0123456789")
         assert path.read_bytes() == b"before\n"
-        free[0] = 10
+        room[0] = 10
         append_whole(file, b"0123456789")
     assert path.read_bytes() == b"before\n0123456789"
 

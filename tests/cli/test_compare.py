@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import shlex
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
 
+from vjcascade import files
 from vjcascade.boosters import booster_names
 from vjcascade.cli.compare import _design
 from vjcascade.cli.compare_options import BoosterOptions
 from vjcascade.cli.respelling import COMPARISONS, respelled
 from vjcascade.comparison import nikolaou_design
+from vjcascade.training.run_lock import only_run_in
 
 QUICK = (
     "--window",
@@ -133,8 +137,12 @@ def test_whole_cascades_are_compared(run, easy, tmp_path):
         tmp_path / "out",
     )
     quick = ("--window", "12x12", "--samples", "40", "--rounds", "2", "--stages", "1")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / LEFT).touch()
     ran = run(*words, *quick, "--boosters", "adaboost", "cost-generalized", "--costs", "4")
     assert ran.code == 0, ran.err
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == ["full", "full.csv", "full.html", "full.json"]
     assert f"report: {tmp_path / 'out' / 'full.html'}" in ran.out
     assert "cost-generalized at 4:1" in (tmp_path / "out" / "full.csv").read_text()
     told = json.loads((tmp_path / "out" / "full.json").read_text())
@@ -267,3 +275,53 @@ def test_misuse_is_met_with_a_sentence(run, tmp_path, monkeypatch, words, messag
     assert ran.code == 2
     assert message in ran.err
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+LEFT = ".vjcascade-0123456789abcdef.tmp"
+"""What a process that was killed while it wrote may leave."""
+
+
+def test_of_results_all_are_written_or_none(run, table, tmp_path, monkeypatch):
+    words = ("compare", "tables", table, "--target", "state", "--output", tmp_path / "out", "--rounds", "2")
+    words = (*words, "--threads", "1", *BOOSTERS)
+    write = files._Waiting.write
+
+    def full(waiting, data):
+        if waiting.path.name == "report.html":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(waiting, data)
+
+    monkeypatch.setattr(files._Waiting, "write", full)
+    ran = run(*words)
+    assert ran.code == 2
+    report, out = tmp_path / "out" / "report.html", tmp_path / "out"
+    assert ran.err.endswith(
+        f"{report}: No space left on device; finished runs are in {out}: go on with --resume (and without "
+        "--overwrite)\n"
+    )
+    assert [path.name for path in out.iterdir()] == ["runs.jsonl"]
+    monkeypatch.undo()
+    (out / LEFT).touch()
+    assert run(*words, "--resume").code == 0
+    names = ["report.html", "results.csv", "results.json", "runs.jsonl", "summary.csv"]
+    assert sorted(path.name for path in out.iterdir()) == names
+
+
+def test_results_are_not_written_into_a_folder_of_another_run(run, table, tmp_path, monkeypatch):
+    """It would take the half-written ones for leftovers."""
+    from vjcascade import comparison as module
+
+    compare_tables, others = module.compare_tables, ExitStack()
+
+    def compared(files, target, output, *arguments, **options):
+        results = compare_tables(files, target, output, *arguments, **options)
+        others.enter_context(only_run_in(output))
+        return results
+
+    monkeypatch.setattr(module, "compare_tables", compared)
+    words = ("compare", "tables", table, "--target", "state", "--output", tmp_path / "out", "--rounds", "2")
+    with others:
+        ran = run(*words, "--threads", "1", *BOOSTERS)
+    assert ran.code == 2
+    assert "another run is writing into this folder" in ran.err
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["runs.jsonl"]

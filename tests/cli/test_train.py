@@ -2,6 +2,7 @@
 
 import re
 import time
+from dataclasses import replace
 from itertools import pairwise
 
 import builders
@@ -365,3 +366,22 @@ def test_interrupted_before_a_further_stage(run, easy, monkeypatch, options, sou
     (easy / "out").mkdir()
     builders.accept_all().save(easy / "out" / "cascade.xml")
     assert sentence in run("train", "pos", "neg", "--output", "out", *options).err
+
+
+def test_a_model_that_was_edited_is_not_resumed(run, easy):
+    brief = ("--negatives", "60", "--no-baseline", "--window", "24x24")
+    assert train(run, easy, *brief, "--stages", "1").code == 0
+    path = easy / "out" / "cascade.xml"
+    cascade = Cascade.load(path)
+    replace(cascade, stage_thresholds=cascade.stage_thresholds - np.float32(1)).save(path)
+    edited = path.read_bytes()
+    ran = train(run, easy, *brief, "--stages", "2", "--resume")
+    assert ran.code == 2
+    assert ran.err == (
+        f"vjcascade: error: {path} cannot be resumed: it is not the model that this run saved, its stages were "
+        "changed since. Bring back the one that was saved, or give this one as --continue, with another output "
+        "folder\n"
+    )
+    assert path.read_bytes() == edited
+    moved = ("--stages", "2", "--continue", path, "--output", easy / "other")
+    assert run("train", easy / "pos", easy / "neg", *brief, *moved).code == 0

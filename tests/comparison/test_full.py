@@ -190,6 +190,18 @@ def test_a_stopped_comparison_goes_on_and_keeps_what_is_finished(finished, data,
     assert contents(tmp_path) == before
 
 
+def test_overwriting_forgets_all_that_a_run_is_resumed_from(data, tmp_path):
+    def stop(event):
+        raise KeyboardInterrupt
+
+    compare_full(*data, tmp_path, TWO, BRIEF, n_threads=1)
+    with pytest.raises(KeyboardInterrupt):
+        compare_full(*data, tmp_path, TWO, BRIEF, overwrite=True, n_threads=1, listener=stop)
+    for entry in TWO:
+        left = contents(tmp_path / "full" / f"{entry.slug}-seed5")
+        assert {path.name for path in left if path.parent.name != "history"} == {"events.jsonl"}
+
+
 @pytest.mark.parametrize(
     ("changes", "options", "sentence"),
     [

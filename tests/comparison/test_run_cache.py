@@ -79,3 +79,13 @@ def test_lines_that_are_no_runs_are_left_out(tmp_path):
         file.write(json.dumps({"block": "stage 1", "seed": [1], "run": "a", "results": 3}).encode() + b"\n")
         file.write(b'{"block": "stage 1"}\n' + b"[" * 100_000 + b"\n")
     assert list(RunCache.open(tmp_path, ORIGIN, resume=True).results) == [("stage 1", 0, "a")]
+
+
+def test_a_full_disk_leaves_no_torn_line(tmp_path, leave_room):
+    cache = RunCache.open(tmp_path, ORIGIN)
+    cache.add("stage 1", 0, "a", RESULTS)
+    before = cache.path.read_bytes()
+    leave_room(10)
+    with pytest.raises(OSError, match="make room and resume"):
+        cache.add("stage 1", 1, "a", RESULTS)
+    assert cache.path.read_bytes() == before

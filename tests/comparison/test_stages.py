@@ -252,3 +252,12 @@ def test_photos_without_contrast_are_no_negatives(pictures, tmp_path):
 def test_pictures_that_are_not_there(tmp_path, pictures):
     with pytest.raises(SourceError, match="does not exist"):
         compare_stages(tmp_path / "no", pictures / "neg", tmp_path / "out", DESIGN, PLAN)
+
+
+def test_what_a_killed_run_left_beside_the_reference_is_removed(run, tmp_path):
+    run()
+    left = [tmp_path / "out" / place / ".vjcascade-0123456789abcdef.tmp" for place in (".", "reference")]
+    for path in left:
+        path.touch()
+    run(resume=True)
+    assert not any(path.exists() for path in left)

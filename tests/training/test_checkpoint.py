@@ -307,11 +307,9 @@ def test_at_every_moment_there_is_a_model_with_its_false_alarms(folder, retained
     assert again.retained.digest == (retained if moment < 2 else other).digest
 
 
-@pytest.mark.parametrize("n_written", [0, 1])
-def test_a_full_disk_is_told_and_loses_one_stage(folder, retained, monkeypatch, n_written):
-    checkpoint = begin(folder, resume=True)
-    checkpoint.save(builders.accept_all(WINDOW, 3), doubles.stage_record(3), retained)
-    before, synchronised, synchronise = (folder / MODEL_NAME).read_bytes(), [], os.fsync
+def fill_disk(monkeypatch, n_written):
+    """Have so many files written, and then no more."""
+    synchronised, synchronise = [], os.fsync
 
     def full(file):
         if stat.S_ISREG(os.fstat(file).st_mode):
@@ -321,13 +319,50 @@ def test_a_full_disk_is_told_and_loses_one_stage(folder, retained, monkeypatch, 
         synchronise(file)
 
     monkeypatch.setattr(os, "fsync", full)
+
+
+@pytest.mark.parametrize("n_written", [0, 1])
+def test_a_disk_that_is_full_from_the_first_leaves_nothing(tmp_path, retained, monkeypatch, n_written):
+    """The false alarms of a model that has no room are no use."""
+    checkpoint = begin(tmp_path / "run")
+    fill_disk(monkeypatch, n_written)
+    with pytest.raises(OSError, match="1 stage is not saved, make room and begin again"):
+        checkpoint.save(builders.accept_all(WINDOW, 1), doubles.stage_record(1), retained)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_full_disk_keeps_the_model_that_was_to_be_overwritten(folder, retained, monkeypatch):
+    """And its false alarms, though those of the new one have the same name."""
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    anew = begin(folder, overwrite=True)
+    fill_disk(monkeypatch, 1)
+    with pytest.raises(OSError, match="2 stages is not saved"):
+        anew.save(builders.accept_all(WINDOW, 2), doubles.stage_record(2), retained)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("n_killed", [2, 4])
+def test_what_a_killed_run_left_is_removed_when_it_is_resumed(folder, retained, n_killed):
+    """It was killed before it removed false alarms of the stage before, or before it saved the next model."""
+    begin(folder, resume=True).save(builders.accept_all(WINDOW, 3), doubles.stage_record(3), retained)
+    (folder / f"negatives-{n_killed}.npz").write_bytes(b"left")
+    begin(folder, resume=True)
+    assert names(folder) == [MODEL_NAME, "negatives-3.npz"]
+
+
+@pytest.mark.parametrize("n_written", [0, 1])
+def test_a_full_disk_is_told_and_loses_one_stage(folder, retained, monkeypatch, n_written):
+    checkpoint = begin(folder, resume=True)
+    checkpoint.save(builders.accept_all(WINDOW, 3), doubles.stage_record(3), retained)
+    before = (folder / MODEL_NAME).read_bytes()
+    fill_disk(monkeypatch, n_written)
     with pytest.raises(OSError, match=r"No space left on device; .* 4 stages is not saved") as caught:
         checkpoint.save(builders.accept_all(WINDOW, 4), doubles.stage_record(4), retained)
     assert caught.value.errno == errno.ENOSPC
     assert caught.value.filename == str(folder / ("negatives-4.npz", MODEL_NAME)[n_written])
     assert "that of 3 stages is, make room and resume" in str(caught.value)
     assert (folder / MODEL_NAME).read_bytes() == before
-    assert not list(folder.glob(".*"))
+    assert names(folder) == [MODEL_NAME, "negatives-3.npz"]
     monkeypatch.undo()
     again = begin(folder, resume=True)
     assert (again.cascade.n_stages, again.retained.digest) == (3, retained.digest)

@@ -103,3 +103,18 @@ def test_other_files_are_left_alone(tmp_path):
     (tmp_path / "old").write_bytes(event_line(Note("a")))
     for name in ("old", "new"):
         check_event_file(tmp_path / name)
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_full_disk_leaves_no_torn_line(tmp_path, leave_room, is_new):
+    """Nor an empty file."""
+    path, first = tmp_path / "events", event_line(Note("first"))
+    if not is_new:
+        path.write_bytes(first)
+    leave_room(10)
+    complaints = []
+    with EventLog(path, complaints.append) as log:
+        log(Note("second"))
+    assert len(complaints) == 1
+    assert "can no longer be written (No space left" in complaints[0]
+    assert not path.exists() if is_new else path.read_bytes() == first

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from dataclasses import replace
@@ -250,3 +251,15 @@ def test_pictures_that_cannot_be_written_end_no_run(tmp_path):
     assert len(complaints) == 1
     assert "the report will lack pictures" in complaints[0]
     assert list(read(tmp_path).stages) == [1]
+
+
+def test_a_full_disk_leaves_no_empty_folder_of_pictures(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(module, "write_image", full)
+    complaints = []
+    with HistoryWriter(tmp_path / "cascade.xml", complaints.append) as writer:
+        writer(stage_done(false_alarms=np.zeros((1, 8, 8), np.uint8)))
+    assert complaints == [f"{tmp_path / 'history'}: the report will lack pictures (No space left on device)"]
+    assert list(tmp_path.iterdir()) == []

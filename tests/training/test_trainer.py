@@ -105,7 +105,7 @@ def test_a_run_that_met_its_target_stays_as_it_is(tmp_path):
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
 def test_a_killed_run_goes_on(tmp_path, whole):
-    """`tools/kill_training.py` kills more."""
+    """`tools/check_interruptions.py` kills more."""
     part = "stage 3: mining negatives"
     environment = {**os.environ, "PYTHONPATH": str(TESTS.parent)}
     command = [sys.executable, TESTS / "doubles.py", tmp_path, part]
