@@ -1,5 +1,6 @@
 """Both programs: help, version, errors that nobody foresaw."""
 
+import errno
 import shlex
 import signal
 import subprocess
@@ -147,6 +148,11 @@ def test_programs(monkeypatch, capsys, program, words):
             "out/cascade.xml: Permission denied",
         ),
         (OSError("disk"), 2, "error: disk"),
+        (
+            OSError(errno.ENOSPC, "No space left on device"),
+            2,
+            "error: No space left on device: a disk is full, that of the standard output or of ",
+        ),
         (KeyboardInterrupt(), 130, "stopped"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import sys
@@ -229,6 +230,12 @@ def _sentence(error: Exception) -> str:
         return f"{problem}\nsee: {' '.join(['vjcascade', *(error.command_chain or ())])} --help"
     if isinstance(error, OSError) and not isinstance(error, CascadeError) and error.filename:
         return f"{error.filename}: {error.strerror}"
+    if (
+        isinstance(error, OSError) and error.errno == errno.ENOSPC
+    ):  # of a file that is open, so nobody named it
+        import tempfile
+
+        return f"{error.strerror}: a disk is full, that of the standard output or of {tempfile.gettempdir()}"
     return str(error)
 
 
