@@ -13,6 +13,7 @@ import pytest
 
 from vjcascade import files
 from vjcascade.boosters import booster_names
+from vjcascade.cli import outputs
 from vjcascade.cli.compare import _design
 from vjcascade.cli.compare_options import BoosterOptions
 from vjcascade.cli.respelling import COMPARISONS, respelled
@@ -325,3 +326,14 @@ def test_results_are_not_written_into_a_folder_of_another_run(run, table, tmp_pa
     assert ran.code == 2
     assert "another run is writing into this folder" in ran.err
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["runs.jsonl"]
+
+
+def test_a_disk_without_room_for_a_file_gets_no_folder(run, table, tmp_path, monkeypatch):
+    def full(folder):
+        raise OSError(errno.ENOSPC, "No space left on device", str(folder))
+
+    monkeypatch.setattr(outputs, "nameless_file", full)
+    ran = run("compare", "tables", table, "--target", "state", "--output", tmp_path / "out")
+    assert ran.code == 2
+    assert "cannot be used (no space left on device); give another place, or make room" in ran.err
+    assert not (tmp_path / "out").exists()

@@ -230,9 +230,8 @@ def _sentence(error: Exception) -> str:
         return f"{problem}\nsee: {' '.join(['vjcascade', *(error.command_chain or ())])} --help"
     if isinstance(error, OSError) and not isinstance(error, CascadeError) and error.filename:
         return f"{error.filename}: {error.strerror}"
-    if (
-        isinstance(error, OSError) and error.errno == errno.ENOSPC
-    ):  # of a file that is open, so nobody named it
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        # Files that we open by name are named above.
         import tempfile
 
         return f"{error.strerror}: a disk is full, that of the standard output or of {tempfile.gettempdir()}"

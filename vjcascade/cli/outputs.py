@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -40,11 +41,17 @@ def make_output_folder(folder: Path, option: str = "--draw") -> None:
     if folder.exists() and not folder.is_dir():
         raise SettingsError(f"{folder}: {option} needs a folder and this is a file; give another name")
     problem = f"{folder}: this folder for {option} cannot be used"
+    is_new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _refusal(problem, error) from error
-    _try_to_write(folder, problem)
+    try:
+        _try_to_write(folder, problem)
+    except SettingsError:
+        if is_new:
+            folder.rmdir()
+        raise
 
 
 def refuse_overwriting(targets: Iterable[Path], kept: Iterable[Path]) -> None:
@@ -80,4 +87,5 @@ def _try_to_write(folder: Path, problem: str) -> None:
 
 def _refusal(problem: str, error: OSError) -> SettingsError:
     reason = (error.strerror or str(error)).lower()
-    return SettingsError(f"{problem} ({reason}); give another place, or mend its permissions")
+    mending = "make room" if error.errno == errno.ENOSPC else "mend its permissions"
+    return SettingsError(f"{problem} ({reason}); give another place, or {mending}")
