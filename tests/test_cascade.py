@@ -118,6 +118,22 @@ def test_with_metadata():
     assert cascade().metadata == {}
 
 
+def test_the_digest_of_stages_is_of_what_decides(tmp_path):
+    """It survives a file, and metadata do not matter; every number of a stage does."""
+    one = cascade()
+    one.with_metadata({"a": 1}).save(tmp_path / "model.xml")
+    assert Cascade.load(tmp_path / "model.xml").stages_digest == one.stages_digest
+    others = [
+        replace(one, window=Size(21, 20)),
+        replace(one, stage_thresholds=float32s(0.5, np.nextafter(np.float32(1), np.float32(2)))),
+        replace(one, leaves=one.leaves[::-1].copy()),
+        replace(one, **with_node(0, threshold=0.25)),
+        replace(one, features=features(EDGE, LINE)),
+        replace(one, stage_starts=int32s(0, 1, 3)),
+    ]
+    assert len({other.stages_digest for other in [one, *others]}) == 7
+
+
 def test_save_and_load(tmp_path):
     cascade().save(str(tmp_path / "model.xml"))
     assert Cascade.load(str(tmp_path / "model.xml")).nodes.tobytes() == cascade().nodes.tobytes()
