@@ -379,8 +379,8 @@ def test_a_model_that_was_edited_is_not_resumed(run, easy):
     assert ran.code == 2
     assert ran.err == (
         f"vjcascade: error: {path} cannot be resumed: it is not the model that this run saved, its stages were "
-        "changed since. Bring back the one that was saved, or give this one as --continue, with another output "
-        "folder\n"
+        "changed since. Bring back the one that was saved, or overwrite it; to go on from this one, give it as "
+        "--continue, with another output folder\n"
     )
     assert path.read_bytes() == edited
     moved = ("--stages", "2", "--continue", path, "--output", easy / "other")

@@ -249,7 +249,10 @@ def test_a_model_that_was_edited_is_not_resumed(tmp_path, retained, edit, keeps)
         assert "negatives-1.npz is needed to resume, and cannot be read" in str(caught.value)
     else:
         assert f"{path} cannot be resumed: it is not the model that this run saved" in str(caught.value)
-        assert "Bring back the one that was saved, or give this one as continue_from" in str(caught.value)
+        assert (
+            "Bring back the one that was saved, or overwrite it; to go on from this one, give it as continue_from"
+            in str(caught.value)
+        )
     assert (path.read_bytes(), names(tmp_path)) == (edited, [MODEL_NAME, "negatives-2.npz"])
     path.write_bytes(saved)
     assert len(begin(tmp_path, resume=True).records) == 2

@@ -26,7 +26,7 @@ _PARTS = ("training", "held_out")
 
 OTHER_STAGES = (
     "{} cannot be resumed: it is not the model that this run saved, its stages were changed since. Bring back the one "
-    "that was saved, or give this one as continue_from, with another output folder"
+    "that was saved, or overwrite it; to go on from this one, give it as continue_from, with another output folder"
 )
 
 
