@@ -29,12 +29,13 @@ from vjcascade.comparison.full_results import (
     full_json,
     hit_rates,
 )
-from vjcascade.comparison.scenes import read_scenes, search_scenes
+from vjcascade.comparison.scenes import search_scenes
 from vjcascade.detection.detector import Detector
 from vjcascade.detection.scanner import Scanner
 from vjcascade.errors import SettingsError, SourceError, TrainingError
 from vjcascade.evaluation import detection_curve, match_detections
 from vjcascade.evaluation.features import count_passed
+from vjcascade.evaluation.scenes import read_scenes
 from vjcascade.files import MODEL_NAME
 from vjcascade.imaging import read_gray, write_image
 from vjcascade.training.data.reading import Reader, Sources

@@ -123,8 +123,9 @@ def cascades(
     samples : WindowOptions
         On what.
     """
-    from vjcascade.comparison import compare_full, full_entries, read_scenes
+    from vjcascade.comparison import compare_full, full_entries
     from vjcascade.comparison.stages import PHOTOS_MEMORY
+    from vjcascade.evaluation import read_scenes
     from vjcascade.parallel import checked_threads
     from vjcascade.training import TrainingSettings
     from vjcascade.training.data.reading import Reader, Sources

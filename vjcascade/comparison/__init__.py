@@ -6,7 +6,6 @@ from vjcascade.comparison.export import results_csv, results_json, summary_csv
 from vjcascade.comparison.full import compare_full
 from vjcascade.comparison.full_results import FullComparison, full_entries
 from vjcascade.comparison.results import Comparison
-from vjcascade.comparison.scenes import read_scenes
 from vjcascade.comparison.stage_datasets import StagePlan
 from vjcascade.comparison.stages import compare_stages
 from vjcascade.comparison.tables import compare_tables
@@ -25,7 +24,6 @@ __all__ = [
     "compare_tables",
     "full_entries",
     "nikolaou_design",
-    "read_scenes",
     "results_csv",
     "results_json",
     "summary_csv",

@@ -16,8 +16,9 @@ from vjcascade.cascade import Cascade
 from vjcascade.checks import checked_whole
 from vjcascade.comparison.design import MAX_SEEDS
 from vjcascade.comparison.full_results import FullComparison, FullEntry, Outcome
-from vjcascade.comparison.scenes import MIN_NEIGHBORS, Found, Scenes, search_scenes
+from vjcascade.comparison.scenes import MIN_NEIGHBORS, Found, search_scenes
 from vjcascade.errors import SettingsError, SourceError, TrainingError
+from vjcascade.evaluation.scenes import Scenes
 from vjcascade.files import MODEL_NAME, real_path, remove_leftovers, write_atomic
 from vjcascade.parallel import checked_memory, checked_threads
 from vjcascade.training.checkpoint import RETAINED_NAME, Checkpoint

@@ -12,6 +12,7 @@ Comments exist between tags only; in the value of an attribute, `<!--` is a text
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from vjcascade.errors import ModelError
 from vjcascade.formats._tree import Node, add_child, check_size
@@ -58,42 +59,62 @@ def parse_xml(text: str, *, comments_in: str) -> Node:
         One sentence for each kind of file that is no XML, no harmless XML, or not of OpenCV's FileStorage.
     """
     builder = _Builder(comments_in)
-    position = 0
-    while not builder.is_whole:
-        token = _TOKEN.match(text, position)
-        if token is None:
-            raise _syntax_error(text, position)
+    for token in tokens(text):
         try:
             builder.add(token)
         except ModelError as error:
-            raise ModelError(f"line {_line(text, position)}: {error}") from None
-        position = token.end()
-    rest = _AFTER_THE_END.match(text, position)
+            raise ModelError(f"line {line_of(text, token.start())}: {error}") from None
+        if builder.is_whole:
+            break
+    rest = _AFTER_THE_END.match(text, token.end())
     if rest and rest["strange"]:
         place = rest.start("strange")
         raise ModelError(
-            f"line {_line(text, place)}: {text[place : place + 20]!r} follows after </opencv_storage>, where OpenCV "
+            f"line {line_of(text, place)}: {text[place : place + 20]!r} follows after </opencv_storage>, where OpenCV "
             "refuses the file; delete what follows"
         )
     return builder.root
 
 
-def _line(text: str, position: int) -> int:
+def tokens(text: str) -> Iterator[re.Match[str]]:
+    """Yield the tags, texts and comments of an XML file; the groups of `_TOKEN` tell what they are.
+
+    Yields
+    ------
+    re.Match
+        Take no more when the outermost element has ended.
+
+    Raises
+    ------
+    ModelError
+        If something else comes, such as a document type, or the file ends.
+    """
+    position = 0
+    while True:
+        token = _TOKEN.match(text, position)
+        if token is None:
+            raise _syntax_error(text, position)
+        yield token
+        position = token.end()
+
+
+def line_of(text: str, position: int) -> int:
+    """Return the number of the line that a place in a text is in, from 1."""
     return text.count("\n", 0, position) + 1
 
 
 def _syntax_error(text: str, position: int) -> ModelError:
     rest = text[position : position + 40]
-    line = _line(text, position)
+    line = line_of(text, position)
     if rest.startswith("<![CDATA["):
         return ModelError(f"line {line}: a CDATA section is not read, nor is it by OpenCV")
     if rest.startswith("<!") and not rest.startswith("<!--"):
         return ModelError(
-            f"line {line}: it declares a document type or entities, as no cascade does; do not trust it"
+            f"line {line}: it declares a document type or entities, which no such file needs; do not trust it"
         )
     if rest.startswith(("<!--", "<?")) or text.find(">", position) < 0:  # no end of it matched
         return ModelError(
-            f"the file is cut off: it ends in line {_line(text, len(text))}; copy or download it again"
+            f"the file is cut off: it ends in line {line_of(text, len(text))}; copy or download it again"
         )
     return ModelError(f"line {line} is not well-formed XML ({rest.partition('>')[0]!r} is no tag)")
 

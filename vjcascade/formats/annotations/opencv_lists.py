@@ -11,14 +11,14 @@ from __future__ import annotations
 import codecs
 import os
 import re
-from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
 from vjcascade.errors import SourceError
-from vjcascade.messages import pluralize
+from vjcascade.formats.annotations.pictures import NO_BLANK, SHOWN, PictureFinder, brief, read_bytes
 
 _NUMBER = re.compile(r"[-+]?\d+(\.\d*)?", re.ASCII)
 
@@ -31,16 +31,7 @@ _COLUMNS = frozenset({
 })  # fmt: skip
 """Words of a first line that names columns: `filename,count,x,y,w,h`."""
 
-_NO_BLANK = re.compile(r"(.+\.[A-Za-z]{3,4})(\d+)")
-"""A name that ran into its count: `a.png1`."""
-
 _FORM = "NAME COUNT X Y WIDTH HEIGHT ... in whole numbers"
-
-MAX_PARENTS = 4
-"""Folders above that of a list in which its pictures are looked for."""
-
-SHOWN = 100
-"""Characters of a line that messages show."""
 
 MAX_DIGITS = 9
 """Numbers of more digits are wrong: no picture is so large."""
@@ -117,7 +108,7 @@ class PictureList:
     has_boxes: bool = True
 
 
-def read_boxes_list(path: str | os.PathLike[str]) -> PictureList:
+def read_boxes_list(path: str | os.PathLike[str], first: Iterable[Path] = ()) -> PictureList:
     """Read a list like OpenCV's `info.dat`: `NAME COUNT X Y WIDTH HEIGHT ...`, one picture a line.
 
     A list of bare names, as it is made for `opencv_createsamples` by many guides, has pictures without boxes.
@@ -128,6 +119,8 @@ def read_boxes_list(path: str | os.PathLike[str]) -> PictureList:
         Text in UTF-8 (with or without byte order mark), UTF-16 with byte order mark, or latin-1. Names are
         relative to the folder of this file or, where nothing is found there, to the current directory or to a folder
         above that of the file; either slash may stand in them.
+    first : iterable of Path
+        Folders where the pictures are looked for before.
 
     Returns
     -------
@@ -139,7 +132,7 @@ def read_boxes_list(path: str | os.PathLike[str]) -> PictureList:
     SourceError
         If the file cannot be read or is not a text.
     """
-    reader = _Reader(Path(path))
+    reader = _Reader(Path(path), first)
     has_boxes = not all(reader.is_name(line) for _, line in reader.lines)
     return reader.read(has_boxes=has_boxes, needs_boxes=has_boxes)
 
@@ -170,7 +163,7 @@ def read_image_list(path: str | os.PathLike[str]) -> PictureList:
 class _Reader:
     """The lines of a list, and where its pictures may lie."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, first: Iterable[Path] = ()) -> None:
         text, notes = _read_text(path)
         self.path = path
         self.notes = list(notes)
@@ -178,14 +171,10 @@ class _Reader:
             (number, line.strip()) for number, line in enumerate(re.split(r"\r\n|\n|\r", text), start=1)
         )
         self.lines = [(number, line) for number, line in stripped if line and not line.startswith("#")]
-        folder = path.absolute().parent
-        self._bases = list(dict.fromkeys([path.parent, Path(), *folder.parents[:MAX_PARENTS]]))
-        self._found_below: Counter[Path] = Counter()
-        if self.lines and _names_columns(self.lines[0][1]) and self._find(self.lines[0][1]) is None:
+        self._finder = PictureFinder(path, first)
+        if self.lines and _names_columns(self.lines[0][1]) and self._finder.find(self.lines[0][1]) is None:
             number, line = self.lines.pop(0)
-            self.notes.append(
-                f"{path.name}:{number}: {_brief(line)!r} was taken for the names of the columns"
-            )
+            self.notes.append(f"{path.name}:{number}: {brief(line)!r} was taken for the names of the columns")
 
     def read(self, *, has_boxes: bool, needs_boxes: bool) -> PictureList:
         """Read all lines; `needs_boxes` says whether one without numbers is wrong."""
@@ -195,57 +184,31 @@ class _Reader:
             try:
                 bare = not has_boxes or (not needs_boxes and self.is_name(line))
                 name, boxes = (self._bare_name(line), ()) if bare else _parse_boxes(line)
-                pictures.append(ListedPicture(number, name, self._locate(name), boxes))
+                pictures.append(ListedPicture(number, name, self._finder.locate(name), boxes))
             except ValueError as error:
                 errors.append(LineError(number, str(error)))
-        for base, n_found in self._found_below.items():
-            if base != self.path.parent:
-                where = f"below {base.absolute()}, not below the folder of the list"
-                self.notes.append(f"{self.path.name}: {pluralize(n_found, 'name')} found {where}")
+        self.notes += self._finder.notes()
         return PictureList(self.path, tuple(pictures), tuple(errors), tuple(self.notes), has_boxes)
 
     def is_name(self, line: str) -> bool:
         """Tell whether a line names a picture, without numbers behind it."""
         last = line.replace('"', "").translate(_SEPARATORS).split()[-1:]
-        return not (last and _NUMBER.fullmatch(last[0])) or self._find(self._bare_name(line)) is not None
+        return (
+            not (last and _NUMBER.fullmatch(last[0])) or self._finder.find(self._bare_name(line)) is not None
+        )
 
     def _bare_name(self, line: str) -> str:
         """Return the name that a line holds, without quotes and what may separate it from nothing."""
-        found = (name for name in (line, _unquoted(line), line.rstrip(" ,;")) if self._find(name) is not None)
+        found = (
+            name
+            for name in (line, _unquoted(line), line.rstrip(" ,;"))
+            if self._finder.find(name) is not None
+        )
         return next(found, _unquoted(line))
-
-    def _locate(self, name: str) -> Path:
-        found = self._find(name)
-        if found is None:
-            tried = ", ".join(dict.fromkeys(str(base.absolute()) for base in self._bases))
-            raise ValueError(f"{_brief(name)}: not found in {tried}{self._hint(name)}")
-        base, path = found
-        self._found_below[base] += base != path
-        return path
-
-    def _hint(self, name: str) -> str:
-        run_together = _NO_BLANK.fullmatch(name)
-        if run_together and self._find(run_together[1]) is not None:
-            return f"; a blank is missing between {run_together[1]} and {run_together[2]}"
-        is_folder = any(os.path.isdir(base / name) for base in self._bases)  # noqa: PTH112  as in `_find`
-        return "; it is a folder, and a list names pictures" if is_folder else ""
-
-    def _find(self, name: str) -> tuple[Path, Path] | None:
-        """Find the picture below one of the folders, also if written with backslashes; return the folder, too."""
-        spellings = dict.fromkeys([name, name.replace("\\", "/"), name.replace("\\", "/").lstrip("/")])
-        for base in self._bases:
-            for spelling in spellings:
-                # Path.is_file raises for a name that is too long, as a line of another format may be.
-                if os.path.isfile(base / spelling):  # noqa: PTH113
-                    return base, base / spelling
-        return None
 
 
 def _read_text(path: Path) -> tuple[str, tuple[str, ...]]:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise SourceError(f"{path} cannot be read: {error.strerror}") from error
+    data = read_bytes(path)
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # PowerShell's `dir > bg.txt`
         return data.decode("utf-16", errors="replace"), ()
     if b"\0" in data:
@@ -286,19 +249,19 @@ def _names_columns(line: str) -> bool:
 def _parse_boxes(line: str) -> tuple[str, tuple[Box, ...]]:
     name, numbers = _name_and_numbers(line)
     if not numbers:
-        raise ValueError(f"{_brief(line)!r} is not {_FORM}")
+        raise ValueError(f"{brief(line)!r} is not {_FORM}")
     for number in numbers:
         if len(number.lstrip("+-")) > MAX_DIGITS:
-            raise ValueError(f"{_brief(name)}: {_brief(number)} has more than {MAX_DIGITS} digits")
+            raise ValueError(f"{brief(name)}: {brief(number)} has more than {MAX_DIGITS} digits")
         if not float(number).is_integer():
-            raise ValueError(f"{_brief(name)}: {number} is not a whole number of pixels; expected is {_FORM}")
+            raise ValueError(f"{brief(name)}: {number} is not a whole number of pixels; expected is {_FORM}")
     count, *rest = (int(float(number)) for number in numbers)
     if len(rest) != 4 * count:
         problem = f"the count {count} needs four numbers a box after it, found {len(rest)}"
-        run_together = _NO_BLANK.fullmatch(name)
+        run_together = NO_BLANK.fullmatch(name)
         if run_together and len(numbers) == 4 * int(run_together[2][:MAX_DIGITS]):
             problem = f"a blank is missing between {run_together[1]} and the count {run_together[2]}"
-        raise ValueError(f"{_brief(line, SHOWN // 2)!r}: {problem}; expected is {_FORM}")
+        raise ValueError(f"{brief(line, SHOWN // 2)!r}: {problem}; expected is {_FORM}")
     return name, tuple(Box(*rest[i : i + 4]) for i in range(0, len(rest), 4))
 
 
@@ -325,7 +288,3 @@ _BLANKS, _SEPARATED = re.compile(r"\S+"), re.compile(r"[^\s,;()\[\]{}]+")
 def _fits(numbers: list[str]) -> bool:
     """Tell whether the first number counts the boxes that follow."""
     return len(numbers[0]) <= MAX_DIGITS and 4 * float(numbers[0]) == len(numbers) - 1
-
-
-def _brief(text: str, most: int = SHOWN) -> str:
-    return text if len(text) <= most else f"{text[: most - 3]}..."

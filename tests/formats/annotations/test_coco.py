@@ -1,0 +1,103 @@
+"""COCO's JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from vjcascade.errors import SourceError
+from vjcascade.formats.annotations.coco import read_coco
+from vjcascade.formats.annotations.pictures import PictureFinder
+
+IMAGES = [{"id": 7, "file_name": "a.png", "width": 640}, {"id": 9, "file_name": "b.png"}]
+CATEGORIES = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog", "supercategory": "animal"}]
+
+
+def box(image, numbers, category=1, **more):
+    return {"id": 1, "image_id": image, "category_id": category, "bbox": numbers, **more}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in ("a.png", "b.png"):
+        (tmp_path / name).touch()
+    return tmp_path
+
+
+def read(folder, annotations, images=IMAGES, categories=CATEGORIES, **options):
+    path = folder / "instances.json"
+    path.write_text(
+        json.dumps({"images": images, "annotations": annotations, "categories": categories, "info": {}})
+    )
+    return read_coco(path, **options)
+
+
+def test_boxes_crowds_and_pictures_without(folder):
+    outline = [[1.0, 2.0, 3.0, 4.0]]
+    annotations = [box(7, [1.5, 2, 3, 4], segmentation=outline), box(7, [5, 6, 7, 8], iscrowd=1)]
+    found = read(folder, annotations)
+    assert [(one.name, one.boxes, one.ignored) for one in found.pictures] == [
+        ("a.png", ((1.5, 2, 3, 4),), ((5, 6, 7, 8),)),
+        ("b.png", (), ()),
+    ]
+    assert found.faults == ()
+    assert found.format == "COCO JSON"
+
+
+def test_the_category_is_chosen_by_name(folder):
+    annotations = [box(7, [1, 2, 3, 4]), box(9, [5, 6, 7, 8], category=2)]
+    assert [one.boxes for one in read(folder, annotations, category="dog").pictures] == [(), ((5, 6, 7, 8),)]
+    with pytest.raises(SourceError, match=r"2 kinds \(cat, dog\)"):
+        read(folder, annotations)
+    with pytest.raises(SourceError, match="category 'dgo'; did you mean 'dog'"):
+        read(folder, annotations, category="dgo")
+    assert [one.boxes for one in read(folder, annotations[:1]).pictures] == [((1, 2, 3, 4),), ()]
+
+
+def test_pictures_in_another_folder(folder, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (folder / "a.png").rename(tmp_path / "elsewhere" / "a.png")
+    finder = PictureFinder(folder / "instances.json", [tmp_path / "elsewhere"])
+    first = read(folder, [], finder=finder).pictures[0]
+    assert first.path == tmp_path / "elsewhere" / "a.png"
+
+
+@pytest.mark.parametrize(
+    ("images", "annotations", "fault"),
+    [
+        (IMAGES, [box(7, [1, 2, 3])], (1, "annotation 1: its bbox has 3 numbers")),
+        (IMAGES, [box(9, [1, 2, 3, 1e300])], (2, "annotation 1: 1e+300 is no number of pixels")),
+        (
+            IMAGES,
+            [box(3, [1, 2, 3, 4])],
+            (0, "annotation 1: it is of image 3, which is not among the images"),
+        ),
+        ([*IMAGES, {"id": 7, "file_name": "b.png"}], [], (3, "b.png: its id 7 is there twice")),
+        ([*IMAGES, {"id": 8, "file_name": "../gone.png"}], [], (3, "../gone.png: not found in")),
+    ],
+)
+def test_what_is_wrong_is_named(folder, images, annotations, fault):
+    ((place, reason),) = read(folder, annotations, images).faults
+    assert place == fault[0]
+    assert reason.startswith(fault[1])
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[]", "Expected `object`"),
+        ('{"images": []}', "missing required field `annotations`"),
+        ('{"images": [{"id": 1}], "annotations": []}', "missing required field `file_name`"),
+        ('{"images": [], "annotations": [{"image_id": 1, "bbox": ["a"]}]}', "Expected `float`"),
+        ('{"images": [', "truncated"),
+        ('{"images": [], "annotations": [], "x": ' + "[" * 100_000, "recursion"),
+        ('{"images": [], "annotations": [{"image_id": 1, "bbox": [1e999, 1, 1, 1]}]}', "out of range"),
+        (b'{"images": [{"id": 1, "file_name": "\xff"}], "annotations": []}', "utf-8"),
+    ],
+)
+def test_other_json_is_refused(tmp_path, text, reason):
+    path = tmp_path / "a.json"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(SourceError, match=f"(?i)is JSON, but no annotations of COCO .*{reason}"):
+        read_coco(path)

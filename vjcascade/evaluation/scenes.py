@@ -1,0 +1,300 @@
+"""Scenes: pictures with true boxes to test on, read from whatever annotations there are."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.errors import ImageError, SourceError
+from vjcascade.files import real_path
+from vjcascade.formats.annotations.coco import read_coco
+from vjcascade.formats.annotations.csv_tables import is_csv, read_csv
+from vjcascade.formats.annotations.opencv_lists import read_boxes_list
+from vjcascade.formats.annotations.pictures import (
+    AnnotatedPicture,
+    Annotations,
+    Coordinates,
+    Fault,
+    PictureFinder,
+    decoded,
+    read_bytes,
+)
+from vjcascade.formats.annotations.voc import annotation_files, read_voc
+from vjcascade.imaging import find_images, image_size
+from vjcascade.messages import near_file, pluralize
+from vjcascade.types import Size
+
+MAX_FAULTS = 10
+"""More wrong lines are not named."""
+
+HEAD = 4096
+"""Characters at the beginning of a file that tell its format."""
+
+ADVICE = (
+    "give a list of scenes, one NAME COUNT X Y WIDTH HEIGHT ... in a line, a CSV whose first line names the columns "
+    "(file,x,y,w,h), annotations in COCO's JSON, or a folder of Pascal VOC's XML files"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A picture, and where the objects in it are.
+
+    Attributes
+    ----------
+    path : Path
+        Of the picture.
+    boxes : ndarray of shape (n, 4), dtype float64
+        `x, y, w, h` in its pixels; n may be 0.
+    ignored : ndarray of shape (m, 4), dtype float64
+        Regions that count neither as objects nor as false alarms.
+    size : Size
+        Of the picture.
+    """
+
+    path: Path
+    boxes: NDArray[np.float64]
+    ignored: NDArray[np.float64]
+    size: Size
+
+
+@dataclass(frozen=True, eq=False)
+class Scenes:
+    """Pictures to test on.
+
+    Attributes
+    ----------
+    source : str
+        The file or folder, as given.
+    scenes : tuple of Scene
+        In its order; there is at least one object in them.
+    format : str
+        What the source was taken for, as "COCO JSON".
+    notes : tuple of str
+        What the reader had to assume.
+    """
+
+    source: str
+    scenes: tuple[Scene, ...]
+    format: str = "OpenCV list"
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.scenes)
+
+    @property
+    def n_objects(self) -> NDArray[np.int64]:
+        """Objects in each scene, shape (n_scenes,)."""
+        return np.array([len(scene.boxes) for scene in self.scenes], np.int64)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of all files and boxes, in hexadecimal digits; the same whatever format they were read from."""
+        digest = hashlib.sha256()
+        for scene in self.scenes:
+            digest.update(hashlib.sha256(scene.path.read_bytes()).digest())
+            digest.update(hashlib.sha256(_box_bytes(scene.boxes)).digest())
+            if len(scene.ignored):
+                digest.update(hashlib.sha256(b"ignored" + _box_bytes(scene.ignored)).digest())
+        return digest.hexdigest()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what they are, as plain JSON values."""
+        return {
+            "source": self.source,
+            "scenes": len(self),
+            "objects": int(self.n_objects.sum()),
+            "sha256": self.fingerprint,
+        }
+
+
+def read_scenes(
+    source: str | PathLike[str],
+    *,
+    pictures: str | PathLike[str] | None = None,
+    category: str | None = None,
+    all_pictures: bool = False,
+    cut: bool = True,
+) -> Scenes:
+    r"""Read scenes; what is in the file, not its name, tells its format.
+
+    Parameters
+    ----------
+    source : path
+        One of
+
+        * a list like OpenCV's `info.dat`: ``NAME COUNT X Y WIDTH HEIGHT ...``; COUNT may be 0
+        * a CSV whose first line names the columns: ``file,x,y,w,h`` or ``filename,xmin,ymin,xmax,ymax``. A picture
+          without objects has a line with nothing behind its name. ``class`` and ``ignore`` may be there, too
+        * COCO's JSON. Images without annotations have no objects; `iscrowd` marks regions to ignore
+        * a folder of Pascal VOC's XML, or one such file; `difficult` marks regions to ignore
+
+        Names of pictures are relative to the folder of the file.
+    pictures : path, optional
+        A folder where the pictures are looked for first.
+    category : str, optional
+        The kind of object, needed where the annotations have several. Pictures of others only have no objects.
+    all_pictures : bool
+        Whether all pictures in the folder `pictures`, or else in that of the source, are scenes: those that are not
+        named have no objects then. Otherwise they are not searched.
+    cut : bool
+        Whether boxes that reach beyond their picture are cut to it, as the boxes of detectors are.
+
+    Returns
+    -------
+    Scenes
+        In the order of the source; further pictures come last, in the order of their names.
+
+    Raises
+    ------
+    SourceError
+        If the source cannot be read, anything in it is wrong (a test on some of the scenes would not be the one that
+        was asked for), a picture is missing, unreadable or named twice, a box is empty or lies outside of its
+        picture, or there is no box at all.
+
+    Examples
+    --------
+    >>> from vjcascade.imaging import write_image
+    >>> write_image("street.png", np.zeros((40, 60), np.uint8))
+    >>> _ = Path("boxes.csv").write_text("file,x,y,w,h\nstreet.png,3,4,24.5,24.5")
+    >>> scenes = read_scenes("boxes.csv")
+    >>> scenes.format, scenes.scenes[0].boxes.tolist()
+    ('CSV', [[3.0, 4.0, 24.5, 24.5]])
+    """
+    path = Path(source)
+    folder = None if pictures is None else Path(pictures)
+    read = _read(path, folder, category)
+    scenes = _opened(read, cut=cut)
+    if all_pictures:
+        scenes += _unnamed(folder or (path if path.is_dir() else path.parent), scenes)
+    if not any(len(scene.boxes) for scene in scenes):
+        raise SourceError(
+            f"scenes: {path} ({read.format}) has no box: without objects there is nothing to find; {ADVICE}"
+        )
+    return Scenes(str(source), scenes, read.format, read.notes)
+
+
+def _read(path: Path, pictures: Path | None, category: str | None) -> Annotations:
+    """Read annotations in the format that they are in."""
+    first = () if pictures is None else (pictures,)
+    if path.is_dir():
+        files = annotation_files(path)
+        if not files:
+            raise SourceError(f"scenes: {path} is a folder, which tells no boxes; {ADVICE}")
+        return read_voc(files, pictures=first, category=category)
+    if not path.exists():
+        near = near_file(path)
+        hint = f"did you mean {near}?" if near else ADVICE
+        raise SourceError(f"scenes: {path.absolute()} does not exist; {hint}")
+    head = decoded(read_bytes(path)[:HEAD]).lstrip()
+    if head.startswith(("{", "[")):
+        return read_coco(path, finder=PictureFinder(path, first), category=category)
+    if head.startswith("<") and "<annotation" in head:
+        return read_voc([path], pictures=first, category=category)
+    if is_csv(head):
+        return read_csv(path, finder=PictureFinder(path, first), category=category)
+    if category is not None:
+        raise SourceError(
+            f"scenes: {path} was taken for an OpenCV list, which has no categories; leave it out"
+        )
+    return _from_list(path, first)
+
+
+def _from_list(path: Path, first: Sequence[Path]) -> Annotations:
+    """Read an OpenCV list."""
+    listed = read_boxes_list(path, first)
+    pictures = tuple(
+        AnnotatedPicture(one.line, one.name, one.path, tuple(tuple(map(float, box)) for box in one.boxes))  # type: ignore[misc]  # a box has four numbers
+        for one in listed.pictures
+    )
+    faults = tuple(Fault(error.line, error.reason) for error in listed.errors)
+    return Annotations(path, "OpenCV list", "line", pictures, faults, listed.notes)
+
+
+def _opened(read: Annotations, *, cut: bool) -> tuple[Scene, ...]:
+    """Return the scenes of annotations that are right throughout."""
+    faults = list(read.faults)
+    scenes: dict[Path, Scene] = {}
+    for picture in read.pictures:
+        path = real_path(picture.path)
+        if path in scenes:
+            where = "line" if read.format == "OpenCV list" else "name"
+            faults.append(
+                Fault(picture.place, f"{picture.name} is named twice: write all its boxes into one {where}")
+            )
+            continue
+        try:
+            scenes[path] = _scene(picture, cut=cut)
+        except ImageError as error:
+            reason = str(error).removeprefix(f"{picture.path}: ")
+            faults.append(Fault(picture.place, f"{picture.name}: {reason}"))
+    if faults:
+        raise SourceError(_complaint(read, faults))
+    return tuple(scenes.values())
+
+
+def _complaint(read: Annotations, faults: Sequence[Fault]) -> str:
+    """Return what is wrong with annotations, the first `MAX_FAULTS` of it."""
+    parts = "line" if read.unit == "line" else "annotation"
+    taken_for = "" if read.format == "OpenCV list" else f" ({read.format})"
+    shown = sorted(faults)[:MAX_FAULTS]
+    label = ":" if read.unit == "line" else f": {read.unit} "
+    lines = [
+        f"  {read.path.name}{label}{fault.place}: {fault.reason}" if fault.place else f"  {fault.reason}"
+        for fault in shown
+    ]
+    lines += [f"  ... and {len(faults) - MAX_FAULTS} more"] if len(faults) > MAX_FAULTS else []
+    problem = f"{pluralize(len(faults), parts)} of {read.path}{taken_for} cannot be used; mend or remove them"
+    return "\n".join([f"scenes: {problem}:", *lines])
+
+
+def _scene(picture: AnnotatedPicture, *, cut: bool) -> Scene:
+    """Return the scene of a picture.
+
+    Raises
+    ------
+    ImageError
+        If it cannot be read, or a box is empty or lies outside.
+    """
+    size = image_size(picture.path)
+    boxes, ignored = (_boxes(given, size, cut=cut) for given in (picture.boxes, picture.ignored))
+    return Scene(picture.path, boxes, ignored, size)
+
+
+def _boxes(boxes: Sequence[Coordinates], size: Size, *, cut: bool) -> NDArray[np.float64]:
+    """Return boxes as an array, none of them empty or outside of the picture."""
+    given = np.array(boxes, np.float64).reshape(-1, 4)
+    starts = given[:, :2].clip(0)
+    sides = np.minimum(given[:, :2] + given[:, 2:], size) - starts
+    wrong = (sides <= 0).any(axis=1)
+    if wrong.any():
+        box = " ".join(f"{number:g}" for number in boxes[int(wrong.argmax())])
+        raise ImageError(f"the box {box} is empty or lies outside the picture of {size} pixels")
+    return np.concatenate([starts, sides], axis=1) if cut else given
+
+
+def _unnamed(folder: Path, scenes: Sequence[Scene]) -> tuple[Scene, ...]:
+    """Return the pictures of a folder that are not among the scenes, as scenes without objects."""
+    named = {real_path(scene.path) for scene in scenes}
+    none = np.empty((0, 4))
+    try:
+        found = find_images(folder).paths
+        return tuple(
+            Scene(path, none, none, image_size(path)) for path in found if real_path(path) not in named
+        )
+    except (OSError, ImageError) as error:
+        raise SourceError(f"scenes: not all pictures of {folder} can be read: {error}") from error
+
+
+def _box_bytes(boxes: NDArray[np.float64]) -> bytes:
+    """Return the bytes of boxes; whole numbers are written as they were before there were fractions."""
+    is_whole = (boxes == np.floor(boxes)).all()
+    return boxes.astype("<i4" if is_whole else "<f8").tobytes()

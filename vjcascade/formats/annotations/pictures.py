@@ -1,0 +1,263 @@
+"""What every annotation file says: pictures, where the objects in them are, and what is wrong with the file."""
+
+from __future__ import annotations
+
+import codecs
+import math
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from vjcascade.errors import SourceError
+from vjcascade.messages import pluralize, suggest
+
+Coordinates: TypeAlias = tuple[float, float, float, float]
+"""A box `x, y, w, h` in pixels of the picture, origin at the top left corner; fractions are allowed."""
+
+MAX_PARENTS = 4
+"""Folders above that of an annotation file in which its pictures are looked for."""
+
+MAX_COORDINATE = 10**9
+"""Coordinates from here on are wrong: no picture is so large."""
+
+MAX_BYTES = 2**30
+"""Largest annotation file read; those of the 118,000 photos of COCO have 450 MB."""
+
+SHOWN = 100
+"""Characters of a line that messages show."""
+
+NO_BLANK = re.compile(r"(.+\.[A-Za-z]{3,4})(\d+)")
+"""A name that ran into its count: `a.png1`."""
+
+
+class AnnotatedPicture(NamedTuple):
+    """A picture that exists, and the objects in it.
+
+    Attributes
+    ----------
+    place : int
+        Where it is named: a line number, or its number among the pictures, from 1.
+    name : str
+        As written in the file.
+    path : Path
+        Where the picture was found.
+    boxes : tuple of Coordinates
+        The objects, as written: boxes may reach beyond the picture or be empty.
+    ignored : tuple of Coordinates
+        Regions that count neither as objects nor as false alarms.
+    """
+
+    place: int
+    name: str
+    path: Path
+    boxes: tuple[Coordinates, ...] = ()
+    ignored: tuple[Coordinates, ...] = ()
+
+
+class Fault(NamedTuple):
+    """A part of an annotation file that cannot be used, and why."""
+
+    place: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """What an annotation file says.
+
+    Attributes
+    ----------
+    path : Path
+        The file or folder.
+    format : str
+        What it was taken for, as "COCO JSON".
+    unit : str
+        What `place` counts: "line", "image", "file".
+    pictures : tuple of AnnotatedPicture
+        In the order of the file.
+    faults : tuple of Fault
+        What cannot be used.
+    notes : tuple of str
+        What the reader had to assume.
+    """
+
+    path: Path
+    format: str
+    unit: str
+    pictures: tuple[AnnotatedPicture, ...]
+    faults: tuple[Fault, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class PictureFinder:
+    """Finds the pictures that an annotation file names.
+
+    Names are relative to the folder of the file or, where nothing is found there, to the current directory or to a
+    folder above that of the file; either slash may stand in them.
+
+    Parameters
+    ----------
+    path : Path
+        The annotation file.
+    first : iterable of Path
+        Folders to look in before.
+    """
+
+    def __init__(self, path: Path, first: Iterable[Path] = ()) -> None:
+        self._path = path
+        self._expected = [*first, path.parent]
+        above = path.absolute().parents[1 : MAX_PARENTS + 1]
+        self._bases = list(dict.fromkeys([*self._expected, Path(), *above]))
+        self._found_below: Counter[Path] = Counter()
+
+    def find(self, name: str) -> tuple[Path, Path] | None:
+        """Find the picture below one of the folders, also if written with backslashes; return the folder, too."""
+        spellings = dict.fromkeys([name, name.replace("\\", "/"), name.replace("\\", "/").lstrip("/")])
+        for base in self._bases:
+            for spelling in spellings:
+                # Path.is_file raises for a name that is too long, as a line of another format may be.
+                if os.path.isfile(base / spelling):  # noqa: PTH113
+                    return base, base / spelling
+        return None
+
+    def locate(self, name: str) -> Path:
+        """Return where a picture is.
+
+        Raises
+        ------
+        ValueError
+            If it is nowhere; the message names the folders.
+        """
+        found = self.find(name)
+        if found is None:
+            tried = ", ".join(dict.fromkeys(str(base.absolute()) for base in self._bases))
+            raise ValueError(f"{brief(name)}: not found in {tried}{self._hint(name)}")
+        base, path = found
+        self._found_below[base] += 1
+        return path
+
+    def notes(self) -> list[str]:
+        """Say which pictures were found elsewhere than beside the file."""
+        return [
+            f"{self._path.name}: {pluralize(n_found, 'name')} found below {base.absolute()}, not below the folder of "
+            "the list"
+            for base, n_found in self._found_below.items()
+            if base not in self._expected
+        ]
+
+    def _hint(self, name: str) -> str:
+        run_together = NO_BLANK.fullmatch(name)
+        if run_together and self.find(run_together[1]) is not None:
+            return f"; a blank is missing between {run_together[1]} and {run_together[2]}"
+        is_folder = any(os.path.isdir(base / name) for base in self._bases)  # noqa: PTH112  as in `find`
+        return "; it is a folder, and a list names pictures" if is_folder else ""
+
+
+def brief(text: str, most: int = SHOWN) -> str:
+    """Return a text of at most so many characters.
+
+    Examples
+    --------
+    >>> brief("an endless name", 9)
+    'an end...'
+    """
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def read_bytes(path: Path, most: int = MAX_BYTES) -> bytes:
+    """Read an annotation file whole.
+
+    Raises
+    ------
+    SourceError
+        If it cannot be read or has more than `most` bytes.
+    """
+    try:
+        size = path.stat().st_size
+        data = path.read_bytes() if size <= most else b""
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read: {error.strerror}") from error
+    if size > most:
+        raise SourceError(
+            f"{path} has {size / 2**20:.0f} MB, too much for annotations; check that this is the right file"
+        )
+    return data
+
+
+def decoded(data: bytes) -> str:
+    """Return the text of a file in UTF-8, UTF-16 with its mark, or latin-1.
+
+    Examples
+    --------
+    >>> decoded("k\u00f6ln".encode()) == decoded("k\u00f6ln".encode("latin-1")) == "k\u00f6ln"
+    True
+    """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # PowerShell's `dir > bg.txt`
+        return data.decode("utf-16", errors="replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def checked_box(numbers: Sequence[float]) -> Coordinates:
+    """Return a box whose numbers a picture may have.
+
+    Raises
+    ------
+    ValueError
+        If one is infinite or too large.
+
+    Examples
+    --------
+    >>> checked_box([1, 2, 3.5, 4])
+    (1.0, 2.0, 3.5, 4.0)
+    """
+    x, y, width, height = map(float, numbers)
+    wrong = next((n for n in (x, y, width, height) if not math.isfinite(n) or abs(n) >= MAX_COORDINATE), None)
+    if wrong is not None:
+        raise ValueError(f"{wrong:g} is no number of pixels")
+    return x, y, width, height
+
+
+def chosen_category(names: Iterable[str], category: str | None, path: Path) -> str | None:
+    """Return the kind of object that is meant; None where all are of one kind.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Kinds in the file.
+    category : str or None
+        The one asked for.
+    path : Path
+        Of the file, for messages.
+
+    Returns
+    -------
+    str or None
+        One of the names.
+
+    Raises
+    ------
+    SourceError
+        If the file has several and none was chosen, or has not the one that was.
+
+    Examples
+    --------
+    >>> chosen_category(["face", "face"], None, Path("a.csv"))
+    'face'
+    """
+    known = sorted(set(names))
+    if category is None and len(known) > 1:
+        kinds = brief(", ".join(known))
+        raise SourceError(
+            f"{path} has objects of {len(known)} kinds ({kinds}); choose one of them as the category"
+        )
+    if category is not None and category not in known:
+        advice = suggest(category, known) if known else "it names no categories"
+        raise SourceError(f"{path} has no objects of the category {category!r}; {advice}")
+    return category if category is not None else next(iter(known), None)
