@@ -1,16 +1,19 @@
 """What a model scored: detections against ground truth, and what decisions cost."""
 
 from vjcascade.evaluation.costs import normalised_expected_cost, skew
-from vjcascade.evaluation.matching import Curve, Matches, detection_curve, match_detections
+from vjcascade.evaluation.curves import Curve, detection_curve
+from vjcascade.evaluation.matching import Matches, MatchingRule, match_detections, matching_rule
 from vjcascade.evaluation.scenes import Scene, Scenes, read_scenes
 
 __all__ = [
     "Curve",
     "Matches",
+    "MatchingRule",
     "Scene",
     "Scenes",
     "detection_curve",
     "match_detections",
+    "matching_rule",
     "normalised_expected_cost",
     "read_scenes",
     "skew",
