@@ -9,8 +9,9 @@ from comparisons import comparison_of, made_up
 from vjcascade.boosters import Costs
 from vjcascade.comparison.design import Contender, Design, Entry, Rule
 from vjcascade.comparison.results import MEASURES, Comparison
-from vjcascade.comparison.statistics import Interval, interval, mean_ranks, paired_difference
+from vjcascade.comparison.statistics import interval, mean_ranks, paired_difference
 from vjcascade.comparison.summary import BASELINE_RULES, Summary, Verdict
+from vjcascade.evaluation.intervals import Interval
 
 BOTH = Design(boosters=("adaboost", "csb0"), costs=(1, 10), rules=("hit-rate",), n_rounds=20, n_seeds=3)
 # entries: adaboost 1:1, adaboost 10:1, csb0 1:1, csb0 10:1

@@ -9,8 +9,9 @@ import numpy as np
 from vjcascade.boosters import Costs
 from vjcascade.comparison.design import Contender, Entry, Rule
 from vjcascade.comparison.results import Comparison
-from vjcascade.comparison.statistics import Interval, paired_difference
+from vjcascade.comparison.statistics import paired_difference
 from vjcascade.comparison.summary import Summary, Verdict
+from vjcascade.evaluation.intervals import Interval
 from vjcascade.messages import pluralize
 from vjcascade.training.stage import BASELINE
 

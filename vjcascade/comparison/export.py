@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from vjcascade.comparison.results import MEASURES, Comparison
-from vjcascade.comparison.statistics import Interval
 from vjcascade.comparison.summary import BASELINE_RULES, Summary
+from vjcascade.evaluation.intervals import Interval
 
 ALL_DATASETS = "all finished"
 """In the place of a dataset's name: of the finished ones together."""

@@ -19,7 +19,8 @@ from vjcascade.boosters.costs import parse_costs
 from vjcascade.boosters.state import Floats
 from vjcascade.comparison.design import Contender
 from vjcascade.comparison.scenes import Found
-from vjcascade.comparison.statistics import Interval
+from vjcascade.evaluation.curves import RecallAt, Steps
+from vjcascade.evaluation.intervals import N_RESAMPLES, Interval, percentile_intervals, scene_weights
 from vjcascade.training.stage import BASELINE
 
 FALSE_ALARMS_PER_SCENE = (0.01, 0.1, 1.0)
@@ -27,12 +28,6 @@ FALSE_ALARMS_PER_SCENE = (0.01, 0.1, 1.0)
 
 MAIN_FALSE_ALARMS = 0.1
 """The one of these that entries are ranked by: a false alarm in every tenth picture."""
-
-N_RESAMPLES = 1000
-
-LEVEL = 0.95
-"""How often an interval is to contain the true value."""
-
 
 MEANS = (
     "features",
@@ -243,8 +238,8 @@ class FullComparison:
             FullRow(
                 entry,
                 sum(self.outcomes[number, k].found is not None for k in range(len(self.seeds))),
-                _intervals(self._over_seeds(rates[number])),
-                _intervals(self._over_seeds(rates[number] - base)),
+                percentile_intervals(self._over_seeds(rates[number])),
+                percentile_intervals(self._over_seeds(rates[number] - base)),
                 self._means(number),
             )
             for number, entry in enumerate(self.entries)
@@ -255,7 +250,7 @@ class FullComparison:
         """False alarms per scene, rising, and for each entry the hit rate at each of them."""
         false_alarms = np.geomspace(1 / len(self.n_objects), 10, 31)
         rates = self._resampled(false_alarms)
-        return false_alarms, tuple(_intervals(self._over_seeds(one)) for one in rates)
+        return false_alarms, tuple(percentile_intervals(self._over_seeds(one)) for one in rates)
 
     def as_dict(self) -> dict[str, Any]:
         """Return all of it as plain JSON values, of which `from_dict` makes it again."""
@@ -294,8 +289,7 @@ class FullComparison:
     def _resampled(self, false_alarms: Floats) -> Floats:
         """Return hit rates, shape (n_entries, n_seeds, 1 + N_RESAMPLES, n), on the scenes and on such drawn of them."""
         n_scenes = len(self.n_objects)
-        draws = np.random.default_rng(0).multinomial(n_scenes, np.full(n_scenes, 1 / n_scenes), N_RESAMPLES)
-        weights = np.concatenate([np.ones((1, n_scenes), np.int64), draws])
+        weights = scene_weights(n_scenes, N_RESAMPLES)
         limits = np.round(false_alarms * n_scenes, 9)  # 0.29 * 100 is below 29
         shape = len(self.entries), len(self.seeds), len(weights), len(limits)
         rates = np.full(shape, np.nan)
@@ -348,17 +342,10 @@ def hit_rates(
     >>> hit_rates(found, np.array([1, 1]), np.array([[1, 1], [0, 2]]), np.array([0.0, 1.0])).tolist()
     [[0.5, 0.5], [0.0, 0.0]]
     """
-    is_last = np.append(np.diff(found.scores) != 0, True)[: len(found.scores)]  # equals come and go together
-    rates = np.full((len(weights), len(limits)), np.nan)
-    for row, weight in enumerate(weights):
-        total = int(weight @ n_objects)
-        if total == 0:
-            continue
-        counts = weight[found.scenes]
-        n_false = np.cumsum(np.where(found.hits, 0, counts))[is_last]
-        n_hits = np.cumsum(np.where(found.hits, counts, 0))[is_last]
-        rates[row] = np.append(0, n_hits)[np.searchsorted(n_false, limits, side="right")] / total
-    return rates
+    steps = Steps.of_rows(
+        found.scores, found.scenes, found.hits.astype(np.float64), (~found.hits).astype(np.int64), n_objects
+    )
+    return steps.measured(weights, [RecallAt(limit) for limit in limits.tolist()])
 
 
 def full_csv(full: FullComparison) -> str:
@@ -410,17 +397,6 @@ def full_json(full: FullComparison) -> str:
         JSON.
     """
     return json.dumps(full.as_dict(), allow_nan=False, ensure_ascii=False) + "\n"
-
-
-def _intervals(rates: Floats) -> tuple[Interval, ...]:
-    """Return for each column the first number, and where most of the others lie."""
-    ends = 100 * np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    found = []
-    for column in rates.T:
-        resampled = column[1:][~np.isnan(column[1:])]
-        low, high = np.percentile(resampled, ends) if len(resampled) else (math.nan, math.nan)
-        found.append(Interval(float(column[0]), float(low), float(high)))
-    return tuple(found)
 
 
 def _number(outcome: Outcome, name: str) -> float | None:

@@ -9,26 +9,10 @@ import numpy as np
 
 from vjcascade.boosters.state import Floats
 from vjcascade.errors import SettingsError
+from vjcascade.evaluation.intervals import Interval, check_level
 
 UNBOUNDED = (-np.inf, np.inf)
 """Where a measure may lie if nothing is known of it; a rate lies within (0, 1)."""
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A mean, and the band that the true mean lies in.
-
-    Attributes
-    ----------
-    mean : float
-        Over seeds; nan where nothing was measured or a value is infinite.
-    low, high : float
-        Ends of the band; nan where fewer than two seeds were measured: there is no band then.
-    """
-
-    mean: float
-    low: float
-    high: float
 
 
 def interval(
@@ -152,7 +136,7 @@ def band(
     """
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
-    _check_level(level)
+    check_level(level)
     if curves.ndim != 2 or not len(curves):
         raise SettingsError(f"values of shape {curves.shape} have not a row for each seed")
     if not (isfinite(test_share) and test_share >= 0):
@@ -337,7 +321,7 @@ def critical_difference(n_entries: int, n_blocks: int, level: float = 0.95) -> f
     """
     from scipy.stats import studentized_range  # type: ignore[import-untyped]
 
-    _check_level(level)
+    check_level(level)
     if n_entries < 2 or n_blocks < 1:
         raise SettingsError(f"{n_entries} entries in {n_blocks} blocks have no ranks to tell apart")
     quantile = float(studentized_range.ppf(level, n_entries, np.inf))
@@ -391,8 +375,3 @@ def _chance_of_agreement(ranks: Floats) -> float:
     _, n_tied = np.unique(ranks[0], return_counts=True)
     log_orders = gammaln(ranks.shape[1] + 1) - gammaln(n_tied + 1).sum()
     return float(np.exp(-(len(ranks) - 1) * log_orders))
-
-
-def _check_level(level: float) -> None:
-    if not 0 < level < 1:
-        raise SettingsError(f"level {level} of a confidence band is not between 0 and 1, as 0.95")

@@ -17,7 +17,6 @@ from vjcascade.comparison.results import MEASURES, Comparison
 from vjcascade.comparison.statistics import (
     UNBOUNDED,
     Friedman,
-    Interval,
     band,
     censored_median,
     critical_difference,
@@ -25,6 +24,7 @@ from vjcascade.comparison.statistics import (
     mean_ranks,
     share_reached,
 )
+from vjcascade.evaluation.intervals import Interval
 from vjcascade.training.stage import BASELINE
 
 BASELINE_RULES = {"weak": Rule.HIT_RATE, "false_alarm_rate": Rule.HIT_RATE, "cost": Rule.MINIMUM_COST}

@@ -23,6 +23,9 @@ MISS_RATE_POINTS = np.logspace(-2, 0, 9)
 LEAST_MISS_RATE = 1e-10
 """Miss rates below count as this one, whose logarithm is finite, as in Dollar's toolbox."""
 
+MAX_NUMBERS = 2_000_000
+"""Numbers of an array of many curves that are made at the same time."""
+
 RECALLS = np.linspace(0.0, 1.0, 101)
 """Hit rates at which average precision reads the curve, as in COCO."""
 
@@ -151,15 +154,48 @@ class Steps:
         """
         none = np.empty(0)
         numbers = np.repeat(np.arange(len(scenes)), [len(scene.scores) for scene in scenes])
-        scores = np.concatenate([none, *(scene.scores for scene in scenes)])
-        gains = np.concatenate([none, *(scene.gains for scene in scenes)])
-        false_alarms = np.concatenate([none, *(scene.false_alarms for scene in scenes)]).astype(np.int64)
-        counts = np.concatenate([none, *(~scene.ignored for scene in scenes)]).astype(np.bool_)
-        counts |= (gains != 0) | (false_alarms != 0)
-        order = np.flatnonzero(counts)[np.argsort(-scores[counts], kind="stable")]
-        ends = np.append(np.flatnonzero(np.diff(scores[order])), len(order) - 1)[: len(order)]
+        scores, gains, false_alarms, ignored = (
+            np.concatenate([none, *(getattr(scene, name) for scene in scenes)])
+            for name in ("scores", "gains", "false_alarms", "ignored")
+        )
+        counts = (ignored == 0) | (gains != 0) | (false_alarms != 0)
         n_objects = np.array([scene.n_objects for scene in scenes], np.int64)
-        return cls(scores[order][ends], ends, numbers[order], gains[order], false_alarms[order], n_objects)
+        return cls.of_rows(
+            scores[counts], numbers[counts], gains[counts], false_alarms[counts].astype(np.int64), n_objects
+        )
+
+    @classmethod
+    def of_rows(
+        cls,
+        scores: Floats,
+        scenes: NDArray[np.int64],
+        gains: Floats,
+        false_alarms: NDArray[np.int64],
+        n_objects: NDArray[np.int64],
+    ) -> Steps:
+        """Sort rows by their scores.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n,), dtype float64
+            Of the rows.
+        scenes, gains, false_alarms, n_objects : ndarray
+            As in the attributes, with rows in the order of the scores.
+
+        Returns
+        -------
+        Steps
+            Equal scores are one step.
+
+        Examples
+        --------
+        >>> one, none = np.array([1.0]), np.array([0])
+        >>> Steps.of_rows(one, none, one, none, np.array([1])).ends.tolist()
+        [0]
+        """
+        order = np.argsort(-scores, kind="stable")
+        ends = np.append(np.flatnonzero(np.diff(scores[order])), len(order) - 1)[: len(order)]
+        return cls(scores[order][ends], ends, scenes[order], gains[order], false_alarms[order], n_objects)
 
     def curve(self, counts: NDArray[np.int64]) -> Curve:
         """Return the curve, or the curves, of scenes that each come so many times.
@@ -172,7 +208,7 @@ class Steps:
         Returns
         -------
         Curve
-            All counts must have the same sum: that is its number of scenes.
+            Of so many scenes as the first counts add up to.
 
         Examples
         --------
@@ -185,10 +221,41 @@ class Steps:
         n_hits = (times * self.gains).cumsum(axis=-1)[..., self.ends]
         n_false = (times * self.false_alarms).cumsum(axis=-1)[..., self.ends]
         hit_rate = n_hits / np.maximum(n_objects, 1)[..., None]
-        n_scenes = int(counts.sum(axis=-1).flat[0]) if counts.size else 0
+        n_scenes = int(counts.reshape(-1, len(self.n_objects))[0].sum()) if counts.size else 0
         return Curve(
             self.scores, hit_rate, n_false, n_objects if counts.ndim > 1 else int(n_objects), n_scenes
         )
+
+    def measured(self, counts: NDArray[np.int64], measures: Sequence[Measure]) -> Floats:
+        """Return numbers of many curves, made a few at a time.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n, n_scenes), dtype int64
+            How often each scene comes.
+        measures : sequence of Measure
+            The numbers.
+
+        Returns
+        -------
+        ndarray of shape (n, n_measures), dtype float64
+            nan where no scene has an object.
+
+        Examples
+        --------
+        >>> found, empty = np.array([True]), Matches(np.empty(0), np.empty(0, np.bool_), 0)
+        >>> steps = Steps.of([Matches(np.array([1.0]), found, 2), empty])
+        >>> steps.measured(np.array([[1, 1], [0, 2]]), [RecallAt(0)]).tolist()
+        [[0.5], [nan]]
+        """
+        n_at_once = max(1, MAX_NUMBERS // max(1, len(self.scenes)))
+        values = np.empty((len(counts), len(measures)))
+        for begin in range(0, len(counts), n_at_once):
+            curve = self.curve(counts[begin : begin + n_at_once])
+            for column, measure in enumerate(measures):
+                values[begin : begin + n_at_once, column] = measure.of(curve)
+        values[counts @ self.n_objects == 0] = np.nan
+        return values
 
 
 class Measure(ABC):

@@ -13,13 +13,12 @@ from vjcascade import __version__
 from vjcascade.boosters.state import Floats
 from vjcascade.comparison.full_results import (
     FALSE_ALARMS_PER_SCENE,
-    LEVEL,
     MAIN_FALSE_ALARMS,
     FullComparison,
     FullRow,
 )
 from vjcascade.comparison.results import COMMAND
-from vjcascade.comparison.statistics import Interval
+from vjcascade.evaluation.intervals import LEVEL, Interval
 from vjcascade.messages import duration, memory_size, pluralize, shortened
 from vjcascade.report.charts import WIDTH
 from vjcascade.report.svg import drawing, element, polyline, text

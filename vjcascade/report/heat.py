@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from vjcascade.boosters.state import Floats
-from vjcascade.comparison.statistics import Interval
 from vjcascade.comparison.summary import Verdict
+from vjcascade.evaluation.intervals import Interval
 
 N_SHADES = 7
 
