@@ -30,7 +30,6 @@ from vjcascade.imaging import image_size, read_gray, resize_exact
 from vjcascade.parallel import default_threads
 from vjcascade.training.events import ProgressReporter
 from vjcascade.training.mining.mining import Mined, MiningPlan, mine_negatives
-from vjcascade.training.warm_start import first_stages
 
 SHAPES = (Size(640, 480), Size(480, 640))
 TRIAL = 4
@@ -78,7 +77,7 @@ def main() -> None:
         for n_stages in sorted(
             {min(n, model.n_stages) for n in arguments.stages or (0, 5, 10, model.n_stages)}
         ):
-            measured.append(measure(first_stages(model, n_stages), photos, arguments, Path(work)))
+            measured.append(measure(model.first_stages(n_stages), photos, arguments, Path(work)))
             print(measured[-1].row(), flush=True)
     print(verdict(measured))
 

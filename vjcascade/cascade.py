@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from vjcascade.checks import checked_number, checked_whole
 from vjcascade.errors import ModelError, SettingsError
 from vjcascade.messages import pluralize
 from vjcascade.types import FEATURE_DTYPE, LBP_DTYPE, Detections, FeatureType, Size
@@ -46,6 +47,12 @@ THRESHOLD_EPSILON = np.float32(1e-5)
 """What OpenCV's detector subtracts from every stage threshold, in float32."""
 
 _ARRAYS = ("features", "nodes", "tree_starts", "leaves", "stage_starts", "stage_thresholds")
+
+CHANGES = "changes"
+"""Where metadata says what was changed in a finished model, one mapping a change."""
+
+_MADE_BY = ("window", "settings", "data", "continued", CHANGES)
+"""What metadata says of how a model was made: true of its parts, too."""
 
 MAX_WINDOW_SIDE = 256
 """Largest window side accepted: rectangle sums and squared sums of such a window stay exact in 32 bits."""
@@ -264,6 +271,109 @@ class Cascade:
         """Return this cascade with other metadata."""
         return replace(self, metadata=dict(metadata))
 
+    def first_stages(self, n: int) -> Self:
+        """Return this cascade cut to its first stages: faster, it finds more, with more false alarms.
+
+        Parameters
+        ----------
+        n : int
+            Stages to keep, from 0 to `n_stages`.
+
+        Returns
+        -------
+        Cascade
+            It keeps all features; see `without_unused_features`. Metadata keeps how the model was made and the
+            records of these stages, says of how many stages they were, and drops all else.
+
+        Raises
+        ------
+        SettingsError
+            If there are not so many stages.
+
+        Examples
+        --------
+        >>> Cascade(Size(24, 24)).first_stages(0).n_stages
+        0
+        """
+        n = checked_whole("stages", n, le=self.n_stages, hint="as many as the model has")
+        if n == self.n_stages:
+            return self
+        n_trees = self.stage_starts[n]
+        n_nodes = self.tree_starts[n_trees]
+        records = self.metadata.get("stages")
+        known = [one for one in records if _is_of_stage(one, n)] if isinstance(records, list) else []
+        return replace(
+            self,
+            nodes=self.nodes[:n_nodes],
+            tree_starts=self.tree_starts[: n_trees + 1],
+            leaves=self.leaves[: n_nodes + n_trees],
+            stage_starts=self.stage_starts[: n + 1],
+            stage_thresholds=self.stage_thresholds[:n],
+            metadata=self._metadata_after({"first_stages": n, "of": self.n_stages}, known),
+        )
+
+    def with_shifted_thresholds(self, shift: float, n_last: int | None = None) -> Self:
+        """Return this cascade with other thresholds of its last stages: lower ones find more, higher ones less.
+
+        Parameters
+        ----------
+        shift : float
+            What is added to stage thresholds, in float32.
+        n_last : int, optional
+            How many stages, counted from the last one, are changed, from 0 to `n_stages`; all if not given.
+
+        Returns
+        -------
+        Cascade
+            Metadata keeps how the model was made, and drops what was measured on it.
+
+        Raises
+        ------
+        SettingsError
+            If the shift is not finite, or there are not so many stages.
+        ModelError
+            If a threshold becomes infinite.
+
+        Examples
+        --------
+        >>> Cascade(Size(24, 24)).with_shifted_thresholds(-0.5).stage_thresholds.tolist()
+        []
+        """
+        shift = checked_number("shift of the thresholds", shift, gt=-np.inf, lt=np.inf)
+        n_last = self.n_stages if n_last is None else n_last
+        n_last = checked_whole("last stages", n_last, le=self.n_stages, hint="as many as the model has")
+        if shift == 0 or n_last == 0:
+            return self
+        thresholds = self.stage_thresholds.copy()
+        with np.errstate(over="ignore"):  # infinite ones are refused
+            thresholds[self.n_stages - n_last :] += np.float32(shift)
+        change = {"threshold_shift": shift, "last_stages": n_last}
+        return replace(self, stage_thresholds=thresholds, metadata=self._metadata_after(change))
+
+    def without_unused_features(self) -> Self:
+        """Return this cascade without features that no node looks at; it decides as before.
+
+        Examples
+        --------
+        >>> one = np.zeros(1, LBP_DTYPE)
+        >>> one["cell"] = [0, 0, 2, 2]
+        >>> len(Cascade(Size(24, 24), one, np.empty(0, LBP_NODE_DTYPE)).without_unused_features().features)
+        0
+        """
+        used, places = np.unique(self.nodes["feature"], return_inverse=True)
+        if len(used) == len(self.features):
+            return self
+        nodes = self.nodes.copy()
+        nodes["feature"] = places
+        return replace(self, features=self.features[used], nodes=nodes)
+
+    def _metadata_after(self, change: Mapping[str, Any], records: Sequence[Any] = ()) -> dict[str, Any]:
+        """Return what metadata may still say after a change: of the whole model, no figure holds any more."""
+        kept = {name: self.metadata[name] for name in _MADE_BY if name in self.metadata}
+        before = kept.get(CHANGES)
+        kept[CHANGES] = [*(before if isinstance(before, list) else []), dict(change)]
+        return {**kept, "stages": list(records)} if records else kept
+
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Cascade:
         """Read a model file of any kind that OpenCV 4 reads; see `vjcascade.formats.load_cascade`."""
@@ -288,6 +398,12 @@ class Cascade:
         from vjcascade.detection import detect_dense
 
         return detect_dense(image, self, **options)
+
+
+def _is_of_stage(record: Any, n: int) -> bool:
+    """Tell whether a record is of one of the first stages."""
+    stage = record.get("stage") if isinstance(record, Mapping) else None
+    return isinstance(stage, int) and 1 <= stage <= n
 
 
 def _shared_features(

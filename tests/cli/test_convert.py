@@ -2,10 +2,13 @@
 
 import gzip
 
+import builders
+import numpy as np
 import pytest
 from model_files import as_json, lbp_cascade
 from sample_cascades import assert_same, cascade_with
 
+from vjcascade.cascade import CHANGES
 from vjcascade.cli.convert import convert
 from vjcascade.errors import ModelError, ModelNotFoundError, SettingsError
 from vjcascade.formats.cascade_files import dump_cascade, load_cascade
@@ -84,3 +87,58 @@ def test_places_that_are_not_there(model, tmp_path):
         convert(model, tmp_path / "nowhere" / "out.xml")
     with pytest.raises(SettingsError, match="this is a folder"):
         convert(model, tmp_path)
+
+
+@pytest.fixture
+def three_stages(rng, tmp_path):
+    path = tmp_path / "three.xml"
+    builders.random_cascade(rng, stages=(3, 4, 5)).save(path)
+    return path
+
+
+@pytest.mark.parametrize("format_", ["new", "old"])
+def test_a_model_is_cut_and_its_thresholds_moved(three_stages, tmp_path, format_, capsys):
+    convert(three_stages, tmp_path / "out.xml", format=format_, stages=2, shift=-0.5, shift_last=1)
+    whole, cut = load_cascade(three_stages), load_cascade(tmp_path / "out.xml")
+    assert cut.stage_thresholds.tolist() == [
+        whole.stage_thresholds[0],
+        whole.stage_thresholds[1] - np.float32(0.5),
+    ]
+    n_nodes = {"new": len(set(whole.nodes["feature"][:7])), "old": 7}  # the old format shares no features
+    assert len(cut.features) == n_nodes[format_]
+    assert cut.metadata == {
+        CHANGES: [{"first_stages": 2, "of": 3}, {"threshold_shift": -0.5, "last_stages": 1}]
+    }
+    assert "2 stages" in capsys.readouterr().err
+
+
+def test_all_stages_are_what_is_written_without_options(three_stages, tmp_path):
+    convert(three_stages, tmp_path / "all.xml", stages=3)
+    assert_same(load_cascade(tmp_path / "all.xml"), load_cascade(three_stages).without_unused_features())
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"stages": 4}, "stages 4 is not a whole number from 0 to 3; as many as the model has"),
+        ({"shift": float("nan")}, "shift of the thresholds nan is not in"),
+        ({"shift": 1.0, "shift_last": 4}, "last stages 4 is not a whole number from 0 to 3"),
+        ({"stages": 2, "shift": 1.0, "shift_last": 3}, "last stages 3 is not a whole number from 0 to 2"),
+        ({"shift_last": 1}, "--shift-last 1 says which thresholds --shift changes: add --shift"),
+    ],
+)
+def test_changes_out_of_range(three_stages, tmp_path, options, reason):
+    with pytest.raises(SettingsError, match=reason):
+        convert(three_stages, tmp_path / "out.xml", **options)
+    assert not (tmp_path / "out.xml").exists()
+
+
+@pytest.mark.oracle
+def test_opencv_files_are_cut(opencv_models, tmp_path):
+    convert(opencv_models / "haarcascade_frontalface_alt2.xml", tmp_path / "cut.xml", stages=12)
+    whole, cut = (
+        load_cascade(path)
+        for path in (opencv_models / "haarcascade_frontalface_alt2.xml", tmp_path / "cut.xml")
+    )
+    assert cut.stage_thresholds.tolist() == whole.stage_thresholds[:12].tolist()
+    assert cut.metadata == {CHANGES: [{"first_stages": 12, "of": 20}]}

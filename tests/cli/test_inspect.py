@@ -24,6 +24,19 @@ def test_trees(run, rng, tmp_path):
     assert "trees with" in run("inspect", tmp_path / "trees.xml").out
 
 
+def test_what_was_changed_after_training(run, tmp_path):
+    changed = builders.accept_all(n_stages=2).first_stages(1).with_shifted_thresholds(-0.5)
+    changed.save(tmp_path / "changed.xml")
+    ran = run("inspect", tmp_path / "changed.xml")
+    assert "changed after training: cut to the first 1 of 2 stages\n" in ran.out
+    assert "changed after training: thresholds of the last 1 stage shifted by -0.5\n" in ran.out
+    assert "how it was trained: not recorded" in ran.out
+    for changes in ("all", [3, {"first_stages": "1", "of": 2}, {}]):
+        changed.with_metadata({"changes": changes}).save(tmp_path / "damaged.xml")
+        ran = run("inspect", tmp_path / "damaged.xml")
+        assert (ran.code, "changed after" in ran.out) == (0, False)
+
+
 @pytest.mark.parametrize(
     "change",
     [

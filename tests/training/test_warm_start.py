@@ -10,12 +10,12 @@ import pytest
 from easy_pictures import save
 
 from vjcascade import Cascade, TrainingSettings, train
-from vjcascade.detection import evaluate_windows
+from vjcascade.cascade import CHANGES
 from vjcascade.errors import SettingsError
 from vjcascade.files import MODEL_NAME
 from vjcascade.formats import save_cascade
 from vjcascade.training.events import StageBegun, StageDone
-from vjcascade.training.warm_start import first_stages
+from vjcascade.training.warm_start import BaseModel
 from vjcascade.types import FeatureType, Size
 
 WINDOW = Size(8, 8)
@@ -198,11 +198,14 @@ def test_damaged_provenance_is_refused(pictures, go_on, tmp_path):
             go_on(None, resume=True)
 
 
-def test_first_stages_decide_as_the_whole_model(rng):
-    model = builders.random_cascade(rng, Size(12, 10), (3, 4, 5), tree_share=0.5)
-    windows = np.lib.stride_tricks.sliding_window_view(builders.smooth_noise(rng, 40, 40), (10, 12)).reshape(
-        -1, 10, 12
-    )
-    passed, _ = evaluate_windows(model, windows)
-    for n in range(4):
-        assert (evaluate_windows(first_stages(model, n), windows)[0] == np.minimum(passed, n)).all()
+def test_changed_models_are_not_resumed_but_continued(pictures, go_on, tmp_path):
+    go_on(pictures / "old" / MODEL_NAME, replace(LONGER, max_stages=3))
+    path = tmp_path / "new" / MODEL_NAME
+    cut = Cascade.load(path).first_stages(2)
+    cut.save(path)
+    with pytest.raises(SettingsError, match="cannot be resumed: its stages or thresholds were changed"):
+        go_on(None, resume=True)
+    cut.save(tmp_path / "cut.xml")
+    assert BaseModel.load(tmp_path / "cut.xml", FeatureType.HAAR).origin["before"][CHANGES] == [
+        {"first_stages": 2, "of": 3}
+    ]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vjcascade.cascade import CHANGES
 from vjcascade.messages import pluralize
 from vjcascade.types import FeatureType
 
@@ -49,13 +50,26 @@ def _lines(model: Path, cascade: Cascade) -> Iterator[str]:
     yield f"stages: {cascade.n_stages}"
     yield f"weak classifiers: {trees}{nodes}; in each stage: {' '.join(map(str, cascade.stage_sizes))}"
     yield f"features: {len(cascade.features)} {_kinds(cascade)}"
-    yield from _training_lines(cascade) if cascade.metadata else _opencv_lines(model, cascade.n_stages)
+    yield from _change_lines(cascade.metadata.get(CHANGES))
+    has_record = bool(set(cascade.metadata) - {CHANGES})
+    yield from _training_lines(cascade) if has_record else _opencv_lines(model, cascade.n_stages)
 
 
 def _kinds(cascade: Cascade) -> str:
     if cascade.feature_type is FeatureType.LBP:
         return "LBP"
     return f"Haar, {int(cascade.features['tilted'].sum())} of them tilted"
+
+
+def _change_lines(changes: object) -> Iterator[str]:
+    """Yield what was changed after training; nothing where it is not to be understood."""
+    for change in changes if isinstance(changes, list) else []:
+        match change:
+            case {"first_stages": int(n), "of": int(whole)}:
+                yield f"changed after training: cut to the first {n} of {pluralize(whole, 'stage')}"
+            case {"threshold_shift": int(shift) | float(shift), "last_stages": int(n)}:
+                stages = f"the last {pluralize(n, 'stage')}"
+                yield f"changed after training: thresholds of {stages} shifted by {shift:+g}"
 
 
 def _training_lines(cascade: Cascade) -> list[str]:
@@ -93,7 +107,8 @@ def _record_lines(cascade: Cascade) -> Iterator[str]:
         yield from (f"  {name}: {value}" for name, value in record[part].items())
     if "continued" in record:
         before = record["continued"]
-        yield f"\ncontinues {before['model']}: its {pluralize(before['stages'], 'stage')} come first"
+        n_before = min(before["stages"], cascade.n_stages)
+        yield f"\ncontinues {before['model']}: its {pluralize(n_before, 'stage')} come first"
     yield f"\n{legend(RECORDED)}\n\n{header(RECORDED)}"
     yield from (row(RECORDED, record_cells(stage)) for stage in record["stages"])
     yield f"\n{quality(cascade)}"

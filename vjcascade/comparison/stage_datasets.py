@@ -34,7 +34,6 @@ from vjcascade.training.events import Listener, Note, ProgressReporter
 from vjcascade.training.mining.mining import Mined, MiningPlan, mine_negatives
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.trainer import train_stages
-from vjcascade.training.warm_start import first_stages
 from vjcascade.types import FeatureType, Size
 
 N_PHOTO_GROUPS = 8
@@ -196,7 +195,7 @@ def make_stage_datasets(
     n_passed, _ = evaluate_windows(reference, positives.windows[chosen], n_threads)
     pass_rate = 1.0
     for n_before in range(min(plan.n_stages, reference.n_stages + 1)):
-        before = first_stages(reference, n_before)
+        before = reference.first_stages(n_before)
         kept = chosen[n_passed >= n_before]
         mined = [
             _mine(photos.subset(group), before, plan, (number, len(groups)), pass_rate, n_threads, listener)

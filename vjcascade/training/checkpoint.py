@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from vjcascade.cascade import Cascade
+from vjcascade.cascade import CHANGES, Cascade
 from vjcascade.errors import SettingsError
 from vjcascade.files import MODEL_NAME, nearest_folder, write_together
 from vjcascade.formats.cascade_files import dump_cascade
@@ -310,6 +310,11 @@ def _refuse_differences(path: Path, old: Mapping[str, Any], new: Mapping[str, An
     if not isinstance(old.get("stages"), list):
         raise SettingsError(
             f"{path} cannot be resumed: it does not say how it was trained. Overwrite it, or continue it in another "
+            "output folder"
+        )
+    if CHANGES in old:
+        raise SettingsError(
+            f"{path} cannot be resumed: its stages or thresholds were changed after training. Continue it in another "
             "output folder"
         )
     before, wanted = _flat(old), _flat(new)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from vjcascade.cascade import Cascade
+from vjcascade.cascade import CHANGES, Cascade
 from vjcascade.errors import SettingsError
 from vjcascade.formats.cascade_files import dump_cascade
 from vjcascade.training.events import StageRecord
 from vjcascade.training.records import read_records
 from vjcascade.types import FeatureType
 
-_KEPT = ("settings", "data", "continued")
+_KEPT = ("settings", "data", "continued", CHANGES)
 """What the metadata of a continued model keeps of the one before."""
 
 
@@ -88,36 +88,3 @@ def _known_records(cascade: Cascade) -> list[StageRecord]:
         return []
     first = cascade.n_stages - len(records) + 1
     return records if [one.stage for one in records] == list(range(first, cascade.n_stages + 1)) else []
-
-
-def first_stages(cascade: Cascade, n: int) -> Cascade:
-    """Return a cascade cut to its first stages.
-
-    Parameters
-    ----------
-    cascade : Cascade
-        With at least `n` stages.
-    n : int
-        Stages to keep.
-
-    Returns
-    -------
-    Cascade
-        It keeps all features, also those that are no longer looked at.
-
-    Examples
-    --------
-    >>> from vjcascade.types import Size
-    >>> first_stages(Cascade(Size(24, 24)), 0).n_stages
-    0
-    """
-    n_trees = cascade.stage_starts[n]
-    n_nodes = cascade.tree_starts[n_trees]
-    return replace(
-        cascade,
-        nodes=cascade.nodes[:n_nodes],
-        tree_starts=cascade.tree_starts[: n_trees + 1],
-        leaves=cascade.leaves[: n_nodes + n_trees],
-        stage_starts=cascade.stage_starts[: n + 1],
-        stage_thresholds=cascade.stage_thresholds[:n],
-    )
