@@ -96,26 +96,39 @@ def goes_left(cascade, node, window, v):
 
 def evaluate_window(cascade, window):
     """Return the stages passed (-1 below the contrast floor) and the last evaluated stage's sum."""
+    total = 0.0
+    sums = stage_sums(cascade, window)
+    if sums is None:
+        return -1, 0.0
+    for stage, total in enumerate(sums):
+        if total < float(cascade.effective_thresholds[stage]):
+            return stage, total
+    return cascade.n_stages, total
+
+
+def stage_sums(cascade, window):
+    """Return the sum of each stage, whichever of them reject the window; None below the contrast floor."""
     v = None
     if "subset" not in cascade.nodes.dtype.names:  # LBP knows no contrast
         v = normalisation(window)
         if v is None:
-            return -1, 0.0
+            return None
+    return [stage_sum(cascade, stage, window, v) for stage in range(cascade.n_stages)]
+
+
+def stage_sum(cascade, stage, window, v):
+    """Return the sum of the votes of a stage's trees."""
     total = 0.0
-    for stage in range(cascade.n_stages):
-        total = 0.0
-        for tree in range(cascade.stage_starts[stage], cascade.stage_starts[stage + 1]):
-            first = int(cascade.tree_starts[tree])
-            node = 0
-            while True:
-                record = cascade.nodes[first + node]
-                node = int(record["left"] if goes_left(cascade, record, window, v) else record["right"])
-                if node <= 0:
-                    break
-            total += float(cascade.leaves[first + tree - node])
-        if total < float(cascade.effective_thresholds[stage]):
-            return stage, total
-    return cascade.n_stages, total
+    for tree in range(cascade.stage_starts[stage], cascade.stage_starts[stage + 1]):
+        first = int(cascade.tree_starts[tree])
+        node = 0
+        while True:
+            record = cascade.nodes[first + node]
+            node = int(record["left"] if goes_left(cascade, record, window, v) else record["right"])
+            if node <= 0:
+                break
+        total += float(cascade.leaves[first + tree - node])
+    return total
 
 
 # --- scanning one level ----------------------------------------------------------------------------------------

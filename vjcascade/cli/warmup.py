@@ -51,6 +51,7 @@ def warmup(*, detection_only: FlagOption = False) -> None:
         if not detection_only:
             train_a_little()
             search_a_little()
+            scan_margins_a_little()
     part = "detection" if detection_only else "detection and training"
     _say(f"kernels of {part}: {counter.n_compiled} compiled, in {time.monotonic() - start:.0f} s")
     _say(f"kept in {folder}")
@@ -118,6 +119,17 @@ def search_a_little() -> None:
     for name in BOOSTERS:
         booster = make_booster(name, Costs())
         search.candidates(booster.begin_round(BoostingState.start(search.labels)), booster)
+
+
+def scan_margins_a_little() -> None:
+    """Do what measuring and tuning need beside detection, with every kind of cascade."""
+    import numpy as np
+
+    from vjcascade.evaluation import scan_margins
+
+    picture = _noise(np.random.default_rng(0), 3 * SIDE)
+    for cascade in small_cascades():
+        scan_margins(picture, cascade, 1)
 
 
 def _noise(rng: np.random.Generator, side: int) -> NDArray[np.uint8]:

@@ -15,6 +15,7 @@ from vjcascade.detection.scales import Rows, row_array
 from vjcascade.kernels.integral import deinterleave, fill_integrals, fill_tilted
 from vjcascade.kernels.lanes import LANES
 from vjcascade.kernels.scan import TILE, evaluate_crops, scan_grid
+from vjcascade.kernels.stage_sums import fill_stage_sums
 from vjcascade.parallel import blocks, checked_threads, run_all
 from vjcascade.types import Size
 
@@ -196,14 +197,62 @@ class Scanner:
         if n_columns < 1 or len(ys) == 0:
             return RawWindows(np.empty((0, 2), np.int32), np.empty(0), np.empty(0, np.int32), 0)
         norm_rect, model = self._model.for_layout(layout)
-        area = (window.width - 2) * (window.height - 2)
         n_needed = self.cascade.n_stages if min_stages is None else min_stages
-        grid = np.array([n_columns, layout.step, skip, layout.stride, area, n_needed], np.int64)
+        grid = np.array([n_columns, layout.step, skip, layout.stride, self._norm_area, n_needed], np.int64)
         windows, sums, n_windows = scan_grid(integrals.planes, integrals.squared, ys, grid, norm_rect, model)
         if min_stages is not None:  # they come tile by tile
             order = np.lexsort((windows[:, 0], windows[:, 1]))
             windows, sums = windows[order], sums[order]
         return RawWindows(windows[:, :2].copy(), sums, windows[:, 2].copy(), n_windows)
+
+    def stage_sums(
+        self, integrals: LevelIntegrals, positions: NDArray[np.int32], first_stage: int = 0
+    ) -> NDArray[np.float64]:
+        """Compute the sums of leaf values of stages in windows, also of stages behind one that rejects the window.
+
+        Parameters
+        ----------
+        integrals : LevelIntegrals
+            From `integrals`.
+        positions : ndarray of shape (n, 2), dtype int32
+            `x, y` of windows in level pixels, as `scan_rows` returns them: at the step of `integrals`, and above
+            the contrast floor.
+        first_stage : int
+            The first stage that is wanted, from 0.
+
+        Returns
+        -------
+        ndarray of shape (n, n_stages - first_stage), dtype float64
+            Exactly the sums that a scan compares with the thresholds.
+
+        Raises
+        ------
+        ValueError
+            If a window does not lie in the level or at the step, or this cascade needs an integral image that is not
+            there.
+        """
+        size, window, layout = integrals.size, self.cascade.window, integrals.layout
+        last = [size.width - window.width, size.height - window.height]
+        if len(positions) and not (
+            (positions >= 0).all()
+            and (positions <= last).all()
+            and (positions[:, 0] % layout.step == 0).all()
+        ):
+            raise ValueError(f"some windows do not lie in the {size} level at steps of {layout.step} pixels")
+        self._require_planes(integrals)
+        sums = np.empty((len(positions), max(self.cascade.n_stages - first_stage, 0)))
+        norm_rect, model = self._model.for_layout(layout)
+        grid = np.array([layout.step, layout.stride, self._norm_area], np.int64)
+        windows = np.require(positions, np.int32, ["C", "W"])
+        fill_stage_sums(
+            integrals.planes, integrals.squared, windows, grid, norm_rect, model, first_stage, sums
+        )
+        return sums
+
+    @property
+    def _norm_area(self) -> int:
+        window = self.cascade.window
+        return (window.width - 2) * (window.height - 2)
 
     def _require_planes(self, integrals: LevelIntegrals) -> None:
         has_tilted = len(integrals.planes) > integrals.layout.plane + PADDING

@@ -2,11 +2,13 @@
 
 from vjcascade.evaluation.costs import normalised_expected_cost, skew
 from vjcascade.evaluation.curves import Curve, detection_curve
+from vjcascade.evaluation.margin_scan import MarginScan, scan_margins
 from vjcascade.evaluation.matching import Matches, MatchingRule, match_detections, matching_rule
 from vjcascade.evaluation.scenes import Scene, Scenes, read_scenes
 
 __all__ = [
     "Curve",
+    "MarginScan",
     "Matches",
     "MatchingRule",
     "Scene",
@@ -16,5 +18,6 @@ __all__ = [
     "matching_rule",
     "normalised_expected_cost",
     "read_scenes",
+    "scan_margins",
     "skew",
 ]
