@@ -63,7 +63,13 @@ def some_detections():
         np.array([1, 2, 3], np.int32),
         np.array([7, 8, 9], np.int32),
         np.array([0.0, 30.0, -30.0]),
+        np.array([3.0, 4.0, 5.0]),
     )
+
+
+def test_ranking_scores_are_those_of_single_windows_if_not_given():
+    found = Detections(np.zeros((3, 4), np.int32), np.array([4.0, 0.25, -9.0]), np.ones(3, np.int32))
+    assert (found.ranking_scores.tolist(), found.ranking_scores.dtype) == ([2.0, 0.5, 0.0], np.float64)
 
 
 def test_stages_and_angles_are_zeros_if_not_given():
@@ -72,8 +78,8 @@ def test_stages_and_angles_are_zeros_if_not_given():
     assert (found.angles.tolist(), found.angles.dtype) == ([0, 0], np.float64)
 
 
-@pytest.mark.parametrize("column", ["stages", "angles"])
-def test_stages_and_angles_are_parallel_too(column):
+@pytest.mark.parametrize("column", ["stages", "angles", "ranking_scores"])
+def test_other_columns_are_parallel_too(column):
     with pytest.raises(ValueError, match=rf"{column} \(3,\)"):
         Detections(np.zeros((2, 4), np.int32), np.zeros(2), np.ones(2, np.int32), **{column: np.zeros(3)})
 
@@ -82,14 +88,14 @@ def test_stages_and_angles_are_parallel_too(column):
 def test_rows_are_selected_in_every_column(rows):
     found = some_detections()
     part = found.select(rows)
-    for column in ("boxes", "scores", "neighbors", "stages", "angles"):
+    for column in ("boxes", "scores", "neighbors", "stages", "angles", "ranking_scores"):
         np.testing.assert_array_equal(getattr(part, column), getattr(found, column)[rows])
 
 
 def test_parts_are_joined_in_order():
     found = some_detections()
     joined = Detections.joined(found.select(np.array([i])) for i in (0, 1, 2))
-    for column in ("boxes", "scores", "neighbors", "stages", "angles"):
+    for column in ("boxes", "scores", "neighbors", "stages", "angles", "ranking_scores"):
         np.testing.assert_array_equal(getattr(joined, column), getattr(found, column))
         assert getattr(joined, column).dtype == getattr(found, column).dtype
 

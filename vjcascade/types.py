@@ -97,6 +97,10 @@ class Detections:
         Stages passed by the best window of the group; zeros if not given.
     angles : ndarray of shape (n,), dtype float64
         By how many degrees the best window of the group is turned counter-clockwise; zeros if not given.
+    ranking_scores : ndarray of shape (n,), dtype float64
+        What to rank detections by, also across pictures: the square roots of scores, 0 for negative ones, added up over
+        the windows of the group. On faces and cars this was better than the number of windows, the best score, or their
+        plain sum. If not given, each row counts as a single window.
 
     Examples
     --------
@@ -109,12 +113,15 @@ class Detections:
     neighbors: NDArray[np.int32]
     stages: NDArray[np.int32] = None  # type: ignore[assignment]  # None does not outlive the constructor
     angles: NDArray[np.float64] = None  # type: ignore[assignment]
+    ranking_scores: NDArray[np.float64] = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         n = len(self.boxes)
-        for name, dtype in (("stages", np.int32), ("angles", np.float64)):
+        single_windows = np.sqrt(np.maximum(self.scores, 0.0))
+        defaults = {"stages": np.zeros(n, np.int32), "angles": np.zeros(n), "ranking_scores": single_windows}
+        for name, column in defaults.items():
             if getattr(self, name) is None:
-                object.__setattr__(self, name, np.zeros(n, dtype))
+                object.__setattr__(self, name, column)
         rows = {field.name: getattr(self, field.name).shape for field in fields(self)}
         if rows.pop("boxes") != (n, 4) or any(shape != (n,) for shape in rows.values()):
             given = ", ".join(f"{name} {shape}" for name, shape in rows.items())

@@ -55,7 +55,15 @@ def test_json_lines(run, accept_all, picture):
     ran = run("detect", accept_all, picture, picture, *RAW, "--format", "jsonl")
     records = [json.loads(line) for line in ran.out.splitlines()]
     box = {"x": 0, "y": 0, "w": 24, "h": 24, "score": pytest.approx(0.5, abs=1e-4), "neighbors": 1}
+    box["ranking_score"] = pytest.approx(0.5**0.5, abs=1e-4)
     assert records == [{"file": str(picture), "width": 24, "height": 24, "detections": [box]}] * 2
+
+
+def test_low_ranking_scores_are_left_out(run, accept_all, picture):
+    for least, n in ((0.5, 1), (0.9, 0)):
+        ran = run("detect", accept_all, picture, *RAW, "--min-ranking-score", least)
+        assert f": {n} detection" in ran.out
+    assert run("detect", accept_all, picture, "--min-ranking-score", "-1").code == 2
 
 
 def test_csv(run, accept_all, picture, tmp_path):

@@ -70,11 +70,24 @@ def test_scale_factor(everything, texture, scale_factor):
         ({"min_neighbors": None}, "min_neighbors None"),
         ({"scale_factor": "1.1"}, "scale factor '1.1'"),
         ({"scale_factor": None}, "scale factor None"),
+        ({"min_ranking_score": -1}, "min_ranking_score -1"),
+        ({"min_ranking_score": math.inf}, "min_ranking_score inf"),
     ],
 )
 def test_bad_settings_are_named(everything, texture, settings, named):
     with pytest.raises(SettingsError, match=named):
         detect(texture, everything, **settings)
+
+
+@pytest.mark.parametrize("kind", [Detector, DenseDetector])
+@pytest.mark.parametrize("min_neighbors", [0, 2])
+def test_detections_of_low_ranking_scores_are_left_out(rng, kind, min_neighbors):
+    cascade, picture = builders.random_cascade(rng), builders.smooth_noise(rng, 60, 80)
+    every = kind(cascade, min_neighbors=min_neighbors).detect(picture)
+    least = float(np.median(every.ranking_scores))
+    found = kind(cascade, min_neighbors=min_neighbors, min_ranking_score=least).detect(picture)
+    assert 0 < len(found) < len(every)
+    assert found.boxes.tolist() == every.boxes[every.ranking_scores >= least].tolist()
 
 
 def test_too_many_scales(everything, rng):

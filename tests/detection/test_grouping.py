@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from vjcascade.detection.grouping import best_first, group_in_bounds, group_windows
+from vjcascade.detection.grouping import best_first, class_labels, group_in_bounds, group_windows
 from vjcascade.types import Detections
 
 
@@ -41,6 +41,26 @@ def test_equals_plain_loops(boxes, threshold):
     assert groups.boxes.tolist() == [box for box, _, _ in expected]
     assert groups.neighbors.tolist() == [count for _, count, _ in expected]
     assert groups.scores.tolist() == [score for _, _, score in expected]
+
+
+@settings(max_examples=60, deadline=None)
+@given(boxes=boxes_of, threshold=st.integers(1, 3), weighted=st.none() | st.booleans())
+def test_ranking_scores_add_up_over_the_windows_of_a_group(boxes, threshold, weighted):
+    windows = raw(boxes, np.linspace(-1, 9, len(boxes)))
+    labels, _ = class_labels(windows.boxes, 0.2)
+    sums = {}
+    for label, score in zip(labels.tolist(), windows.scores.tolist(), strict=True):
+        sums[label] = sums.get(label, 0.0) + max(score, 0.0) ** 0.5
+    if weighted is None:
+        groups = group_windows(windows, threshold)
+    else:
+        groups = group_in_bounds(windows, threshold, weighted=weighted)
+    assert groups.ranking_scores.dtype == np.float64
+    known = sorted(sums.values())
+    for score in groups.ranking_scores:
+        assert any(score == pytest.approx(total) for total in known)
+    if len(sums) == 1 and len(boxes) > threshold:
+        assert groups.ranking_scores.tolist() == pytest.approx(known)
 
 
 def test_zero_returns_raw_windows():

@@ -36,12 +36,15 @@ def test_equals_plain_loops(rows, max_overlap):
     while order:
         best = order.pop(0)
         left = [i for i in order if share(rows[best], rows[i]) <= max_overlap]
-        expected.append((rows[best], len(order) - len(left) + 1))
+        taken = [best, *(i for i in order if i not in left)]
+        ranking = sum(max(rows[i][4], 0.0) ** 0.5 for i in taken)
+        expected.append((rows[best], len(taken), ranking))
         order = left
     found = suppress_overlaps(windows(rows), max_overlap)
-    assert found.boxes.tolist() == [list(row[:4]) for row, _ in expected]
-    assert found.scores.tolist() == [row[4] for row, _ in expected]
-    assert found.neighbors.tolist() == [count for _, count in expected]
+    assert found.boxes.tolist() == [list(row[:4]) for row, _, _ in expected]
+    assert found.scores.tolist() == [row[4] for row, _, _ in expected]
+    assert found.neighbors.tolist() == [count for _, count, _ in expected]
+    assert found.ranking_scores.tolist() == pytest.approx([ranking for _, _, ranking in expected])
 
 
 @settings(max_examples=50, deadline=None)

@@ -27,7 +27,7 @@ SIDES = st.none() | st.tuples(st.integers(1, 90), st.integers(1, 90))
 
 
 def assert_same(found, wanted):
-    for name in ("boxes", "scores", "neighbors", "stages"):
+    for name in ("boxes", "scores", "neighbors", "stages", "ranking_scores"):
         got, expected = getattr(found, name), getattr(wanted, name)
         assert got.dtype == expected.dtype
         assert got.tolist() == expected.tolist()

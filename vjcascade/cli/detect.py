@@ -32,6 +32,7 @@ def detect(  # noqa: PLR0913  each is a user's choice
     every: CountOption = 1,
     scale_factor: float = 1.1,
     min_neighbors: WholeOption = 3,
+    min_ranking_score: float = 0.0,
     min_size: SizeOption | None = None,
     max_size: SizeOption | None = None,
     threads: CountOption | None = None,
@@ -57,6 +58,8 @@ def detect(  # noqa: PLR0913  each is a user's choice
         Ratio of neighbouring sizes that are tried; nearer to 1 finds more and takes longer.
     min_neighbors : int
         A detection needs more overlapping windows than this; 0 gives every window.
+    min_ranking_score : float
+        Leave out detections with a lower ranking score: the square roots of the scores of their windows, added up.
     min_size : Size
         Smallest object, WIDTHxHEIGHT in pixels.
     max_size : Size
@@ -102,6 +105,7 @@ def detect(  # noqa: PLR0913  each is a user's choice
     shared = {
         "scale_factor": scale_factor,
         "min_neighbors": min_neighbors,
+        "min_ranking_score": min_ranking_score,
         "min_size": min_size,
         "max_size": max_size,
         "n_threads": threads,

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from vjcascade.types import Detections
 
 
-COLUMNS = ("x", "y", "w", "h", "score", "neighbors")
+COLUMNS = ("x", "y", "w", "h", "score", "neighbors", "ranking_score")
 """What is written of a detection."""
 
-DENSE_COLUMNS = (*COLUMNS, "stages", "angle")
+DENSE_COLUMNS = (*COLUMNS[:-1], "stages", "angle", COLUMNS[-1])
 """The same for dense detection."""
 
 Row = dict[str, float]
@@ -91,6 +91,7 @@ def rows_of(found: Detections, columns: Sequence[str]) -> list[Row]:
     """Return a row for each detection: its values in plain numbers, by column."""
     values = dict(zip("xywh", found.boxes.T.tolist(), strict=True))
     values |= {"score": found.scores.tolist(), "neighbors": found.neighbors.tolist()}
+    values |= {"ranking_score": found.ranking_scores.tolist()}
     values |= {"stages": found.stages.tolist(), "angle": found.angles.tolist()}
     return [dict(zip(columns, row, strict=True)) for row in zip(*(values[c] for c in columns), strict=True)]
 

@@ -69,6 +69,8 @@ class DenseDetector:
         boxes of turned windows are upright, around the same centre.
     near_misses : int
         Windows that the last so many stages reject count, too; their scores are negative, and their `stages` tell.
+    min_ranking_score : float
+        A detection's ranking score is at least this; 0 keeps all. OpenCV knows no such bound.
     n_threads : int or None
         All processors if not given. Results do not depend on it.
     scanners : tuple of Scanner
@@ -99,6 +101,7 @@ class DenseDetector:
     overlap: float = 0.3
     angles: Sequence[float] = (0.0,)
     near_misses: int = 0
+    min_ranking_score: float = 0.0
     n_threads: int | None = None
     scanners: tuple[Scanner, ...] = field(init=False, repr=False)
 
@@ -117,6 +120,7 @@ class DenseDetector:
             "min_neighbors": checked_neighbors(self.min_neighbors),
             "angles": checked_angles(self.angles),
             "near_misses": checked_whole("near_misses", self.near_misses, hint="0 asks for all stages"),
+            "min_ranking_score": checked_number("min_ranking_score", self.min_ranking_score, ge=0, lt=np.inf),
             "n_threads": checked_threads(self.n_threads),
             "scanners": tuple(Scanner(cascade) for cascade in cascades),
         }
@@ -226,7 +230,8 @@ class DenseDetector:
         raw : Detections
             Raw windows of one cascade.
         n_pictures : int, optional
-            In how many pictures of one scene they were found: a detection needs as many times `min_neighbors`.
+            In how many pictures of one scene they were found: a detection needs as many times `min_neighbors`, and as
+            many times `min_ranking_score`.
 
         Returns
         -------
@@ -234,11 +239,12 @@ class DenseDetector:
             Best first; raw windows as they are.
         """
         min_neighbors = self.min_neighbors * n_pictures
-        if self.group == Grouping.NONE:
-            return raw
+        found = raw
         if self.group == Grouping.NMS:
-            return suppress_overlaps(raw, self.overlap, min_neighbors)
-        return group_in_bounds(raw, min_neighbors, weighted=self.group == Grouping.WEIGHTED)
+            found = suppress_overlaps(raw, self.overlap, min_neighbors)
+        elif self.group != Grouping.NONE:
+            found = group_in_bounds(raw, min_neighbors, weighted=self.group == Grouping.WEIGHTED)
+        return found.select(found.ranking_scores >= self.min_ranking_score * n_pictures)
 
     def _turned_windows(
         self, gray: NDArray[np.uint8], angle: float, allowed_rows: NDArray[np.bool_] | None

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
+from vjcascade.checks import checked_number
 from vjcascade.detection.checks import check_bounds, checked_cascades, checked_neighbors, checked_size, only
 from vjcascade.detection.grouping import group_windows
 from vjcascade.detection.pyramid import Plan, raw_detections, scan_pyramid
@@ -38,6 +39,8 @@ class Detector:
     min_size, max_size : Size or tuple of int or None
         Bounds on the width and height of the object in pixels. As in OpenCV, where no scale lies between
         them, the one nearest to `min_size` is scanned all the same.
+    min_ranking_score : float
+        A detection's ranking score is at least this; 0 keeps all. OpenCV knows no such bound.
     n_threads : int or None
         All processors if not given. Results do not depend on it.
     scanners : tuple of Scanner
@@ -62,6 +65,7 @@ class Detector:
     min_neighbors: int = 3
     min_size: tuple[int, int] | None = None
     max_size: tuple[int, int] | None = None
+    min_ranking_score: float = 0.0
     n_threads: int | None = None
     scanners: tuple[Scanner, ...] = field(init=False, repr=False)
 
@@ -74,6 +78,7 @@ class Detector:
             "min_neighbors": checked_neighbors(self.min_neighbors),
             "min_size": checked_size("min_size", self.min_size),
             "max_size": checked_size("max_size", self.max_size),
+            "min_ranking_score": checked_number("min_ranking_score", self.min_ranking_score, ge=0, lt=np.inf),
             "n_threads": checked_threads(self.n_threads),
             "scanners": tuple(Scanner(cascade) for cascade in cascades),
         }
@@ -129,7 +134,8 @@ class Detector:
         plans = [Plan(scanner, self._levels(scanner, size), skip=True) for scanner in self.scanners]
         each = scan_pyramid(gray, plans, n_threads=checked_threads(self.n_threads))
         raw = (raw_detections(plan, raw) for plan, raw in zip(plans, each, strict=True))
-        return [clipped(group_windows(windows, self.min_neighbors), size) for windows in raw]
+        found = (clipped(group_windows(windows, self.min_neighbors), size) for windows in raw)
+        return [groups.select(groups.ranking_scores >= self.min_ranking_score) for groups in found]
 
     def _levels(self, scanner: Scanner, size: Size) -> list[Level]:
         window = scanner.cascade.window
@@ -165,7 +171,7 @@ def raw_windows(
     return raw_detections(plan, raw).boxes, np.concatenate([np.empty(0), *(found.sums for found in raw)])
 
 
-def detect(
+def detect(  # noqa: PLR0913  the settings of `Detector`
     image: NDArray[Any],
     cascade: Cascade,
     *,
@@ -173,6 +179,7 @@ def detect(
     min_neighbors: int = 3,
     min_size: Size | tuple[int, int] | None = None,
     max_size: Size | tuple[int, int] | None = None,
+    min_ranking_score: float = 0.0,
     n_threads: int | None = None,
 ) -> Detections:
     """Find the object in one picture; for many pictures or cascades, keep a `Detector`.
@@ -189,6 +196,8 @@ def detect(
         A detection needs more raw windows than this; 0 returns raw windows.
     min_size, max_size : Size or tuple of int, optional
         Bounds on the width and height of the object in pixels.
+    min_ranking_score : float, optional
+        A detection's ranking score is at least this; 0 keeps all.
     n_threads : int, optional
         All processors if not given. Results do not depend on it.
 
@@ -216,6 +225,7 @@ def detect(
         min_neighbors=min_neighbors,
         min_size=min_size,
         max_size=max_size,
+        min_ranking_score=min_ranking_score,
         n_threads=n_threads,
     )
     return detector.detect(image)

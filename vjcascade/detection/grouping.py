@@ -57,8 +57,8 @@ def group_windows(raw: Detections, min_neighbors: int, eps: float = GROUP_EPS) -
     Returns
     -------
     Detections
-        Mean boxes, largest score and number of windows of each class; without classes that lie inside a
-        larger one that more windows speak for.
+        Mean boxes, largest score, sum of ranking scores and number of windows of each class; without
+        classes that lie inside a larger one that more windows speak for.
 
     Examples
     --------
@@ -70,7 +70,12 @@ def group_windows(raw: Detections, min_neighbors: int, eps: float = GROUP_EPS) -
     if min_neighbors <= 0 or len(raw) == 0:
         return raw
     labels, best, counts = _classes(raw, eps)
-    classes = replace(raw.select(best), boxes=_mean_boxes(raw.boxes, labels, counts), neighbors=counts)
+    classes = replace(
+        raw.select(best),
+        boxes=_mean_boxes(raw.boxes, labels, counts),
+        neighbors=counts,
+        ranking_scores=_ranking_scores(raw, labels),
+    )
     large = classes.select(counts > min_neighbors)
     return large.select(~inside_others(large.boxes, large.neighbors, eps))
 
@@ -109,7 +114,12 @@ def group_in_bounds(raw: Detections, min_neighbors: int, *, weighted: bool) -> D
     weights = np.maximum(raw.scores, 0.0) if weighted else np.ones(len(raw))
     weights = np.where((np.bincount(labels, weights) > 0)[labels], weights, 1.0)
     boxes = _means_within(raw.boxes, labels, best, weights)
-    groups = replace(raw.select(best), boxes=boxes, neighbors=counts)
+    groups = replace(
+        raw.select(best),
+        boxes=boxes,
+        neighbors=counts,
+        ranking_scores=_ranking_scores(raw, labels),
+    )
     large = groups.select(counts > min_neighbors)
     # With these counts OpenCV's rule has no exception for classes below 3, which drop each other.
     kept = large.select(~inside_others(large.boxes, large.neighbors + 3, GROUP_EPS))
@@ -134,7 +144,7 @@ def suppress_overlaps(raw: Detections, max_overlap: float, min_neighbors: int = 
     -------
     Detections
         Windows that stay, best first: most stages, then largest score, then first window. `neighbors` says for
-        how many windows each stands, itself included.
+        how many windows each stands, itself included; ranking scores are theirs together.
 
     Examples
     --------
@@ -145,15 +155,18 @@ def suppress_overlaps(raw: Detections, max_overlap: float, min_neighbors: int = 
     ([[70, 10, 24, 24], [12, 10, 24, 24]], [1, 2])
     """
     left = best_first(raw)
-    kept, counts = [], []
+    kept, counts, ranking_scores = [], [], []
     while len(left):
         taken = overlaps(raw.boxes[left[0]], raw.boxes[left]) > max_overlap
         taken[0] = True  # also where max_overlap is 1
         kept.append(left[0])
         counts.append(int(raw.neighbors[left[taken]].sum()))
+        ranking_scores.append(float(raw.ranking_scores[left[taken]].sum()))
         left = left[~taken]
     neighbors = np.array(counts, np.int32)
-    found = replace(raw.select(np.array(kept, np.intp)), neighbors=neighbors)
+    found = replace(
+        raw.select(np.array(kept, np.intp)), neighbors=neighbors, ranking_scores=np.array(ranking_scores)
+    )
     return found.select(neighbors > min_neighbors)
 
 
@@ -219,6 +232,10 @@ def _classes(raw: Detections, eps: float) -> tuple[NDArray[np.int32], NDArray[np
     order = best_first(raw)
     _, first = np.unique(labels[order], return_index=True)
     return labels, order[first], np.bincount(labels, minlength=n_classes).astype(np.int32)
+
+
+def _ranking_scores(raw: Detections, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+    return np.bincount(labels, raw.ranking_scores).astype(np.float64, copy=False)
 
 
 def inside_others(boxes: NDArray[np.int32], counts: NDArray[np.int32], eps: float) -> NDArray[np.bool_]:

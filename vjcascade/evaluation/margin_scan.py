@@ -122,7 +122,25 @@ class MarginScan:
         min_size: tuple[int, int] | None = None,
         max_size: tuple[int, int] | None = None,
     ) -> Detections:
-        """Return the windows that a changed model accepts, as a detector with `min_neighbors` 0; see `accepted`."""
+        """Return the windows that a changed model accepts.
+
+        Parameters
+        ----------
+        changed : Cascade
+            As for `accepted`.
+        min_size, max_size : tuple of int, optional
+            Bounds on the object, as for `Detector`.
+
+        Returns
+        -------
+        Detections
+            What a `Detector` returns with `min_neighbors` 0, but boxes may reach half a level pixel out of the picture.
+
+        Raises
+        ------
+        SettingsError
+            As `accepted`.
+        """
         rows = self.accepted(changed, min_size, max_size)
         n = changed.n_stages
         margins = self.sums[rows, n - self.n_fixed] - float(changed.effective_thresholds[n - 1])
