@@ -51,6 +51,9 @@ _ARRAYS = ("features", "nodes", "tree_starts", "leaves", "stage_starts", "stage_
 CHANGES = "changes"
 """Where metadata says what was changed in a finished model, one mapping a change."""
 
+OPERATING_POINT = "operating_point"
+"""Where metadata has the settings of the detector that the model was tuned to."""
+
 _MADE_BY = ("window", "settings", "data", "continued", CHANGES)
 """What metadata says of how a model was made: true of its parts, too."""
 

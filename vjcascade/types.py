@@ -117,11 +117,16 @@ class Detections:
 
     def __post_init__(self) -> None:
         n = len(self.boxes)
-        single_windows = np.sqrt(np.maximum(self.scores, 0.0))
-        defaults = {"stages": np.zeros(n, np.int32), "angles": np.zeros(n), "ranking_scores": single_windows}
-        for name, column in defaults.items():
-            if getattr(self, name) is None:
-                object.__setattr__(self, name, column)
+        missing = [name for name in ("stages", "angles", "ranking_scores") if getattr(self, name) is None]
+        if missing:
+            single_windows = np.sqrt(np.maximum(self.scores, 0.0))
+            columns = {
+                "stages": np.zeros(n, np.int32),
+                "angles": np.zeros(n),
+                "ranking_scores": single_windows,
+            }
+            for name in missing:
+                object.__setattr__(self, name, columns[name])
         rows = {field.name: getattr(self, field.name).shape for field in fields(self)}
         if rows.pop("boxes") != (n, 4) or any(shape != (n,) for shape in rows.values()):
             given = ", ".join(f"{name} {shape}" for name, shape in rows.items())

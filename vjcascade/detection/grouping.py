@@ -69,14 +69,40 @@ def group_windows(raw: Detections, min_neighbors: int, eps: float = GROUP_EPS) -
     """
     if min_neighbors <= 0 or len(raw) == 0:
         return raw
+    return large_classes(window_classes(raw, eps), min_neighbors, eps)
+
+
+def window_classes(raw: Detections, eps: float = GROUP_EPS) -> Detections:
+    """Return all classes that `group_windows` chooses from, large and small."""
+    if len(raw) == 0:
+        return raw
     labels, best, counts = _classes(raw, eps)
-    classes = replace(
+    return replace(
         raw.select(best),
         boxes=_mean_boxes(raw.boxes, labels, counts),
         neighbors=counts,
         ranking_scores=_ranking_scores(raw, labels),
     )
-    large = classes.select(counts > min_neighbors)
+
+
+def large_classes(classes: Detections, min_neighbors: int, eps: float = GROUP_EPS) -> Detections:
+    """Choose from all classes as `group_windows` does.
+
+    Parameters
+    ----------
+    classes : Detections
+        From `window_classes`.
+    min_neighbors : int
+        A class is kept if it has more windows than this.
+    eps : float, optional
+        As for `group_windows`.
+
+    Returns
+    -------
+    Detections
+        Those that are large enough and lie in no larger one that more windows speak for.
+    """
+    large = classes.select(classes.neighbors > min_neighbors)
     return large.select(~inside_others(large.boxes, large.neighbors, eps))
 
 

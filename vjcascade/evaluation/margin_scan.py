@@ -7,7 +7,7 @@ comparison of numbers; so is what smaller or larger bounds on the object's size 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,9 @@ class MarginScan:
     rows: NDArray[np.int32]
     boxes: NDArray[np.int32]
     sums: NDArray[np.float64]
+    _row_ends: dict[tuple[Size | None, Size | None], NDArray[np.int64]] = field(
+        init=False, repr=False, default_factory=dict
+    )
 
     def __len__(self) -> int:
         return len(self.boxes)
@@ -114,7 +117,7 @@ class MarginScan:
         check_bounds(least, most)
         thresholds = changed.effective_thresholds[self.n_fixed :].astype(np.float64)
         passes = (self.sums[:, 1 : 1 + len(thresholds)] >= thresholds).all(axis=1)
-        return np.flatnonzero(passes & (self.rows < self._row_ends(least, most)[self.level_numbers]))
+        return np.flatnonzero(passes & (self.rows < self._ends_within(least, most)[self.level_numbers]))
 
     def raw_windows(
         self,
@@ -194,13 +197,17 @@ class MarginScan:
                 "this model, or with fewer fixed stages"
             )
 
-    def _row_ends(self, least: Size | None, most: Size | None) -> NDArray[np.int64]:
+    def _ends_within(self, least: Size | None, most: Size | None) -> NDArray[np.int64]:
         """Return up to which row a detector with these bounds visits each level; 0 for levels that it leaves out."""
+        known = self._row_ends.get((least, most))
+        if known is not None:
+            return known
         ends = np.zeros(max(len(self.levels), 1), np.int64)
         kept = scan_levels(self.size, self.cascade.window, self.scale_factor, least, most)
         if kept:
             first = [level.scale for level in self.levels].index(kept[0].scale)
             ends[first : first + len(kept)] = [level.rows[-1] + 1 if level.rows else 0 for level in kept]
+        self._row_ends[least, most] = ends
         return ends
 
 

@@ -1,0 +1,156 @@
+"""The operating point of a model: how much of it is used, and with which settings of the detector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Self
+
+from msgspec import Meta
+
+from vjcascade.cascade import OPERATING_POINT, Cascade
+from vjcascade.checks import check_fields, checked_whole
+from vjcascade.detection.checks import checked_size
+from vjcascade.detection.detector import Detector
+from vjcascade.errors import ModelError, SettingsError
+from vjcascade.types import Size
+
+MAX_SIDE = 1_000_000
+"""Largest side of an object, in pixels; what a file says beyond it is a fault."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperatingPoint:
+    """How a model is used: its stages and thresholds, and the settings of the detector.
+
+    The ranges are those of a file that anybody may have written: what lies outside is refused.
+
+    Attributes
+    ----------
+    n_stages : int
+        First stages that are used.
+    threshold_shift : float
+        Added to the threshold of the last of these.
+    min_neighbors, min_ranking_score, scale_factor, min_size
+        As for `vjcascade.Detector`.
+
+    Raises
+    ------
+    SettingsError
+        If a value is out of range.
+
+    Examples
+    --------
+    >>> point = OperatingPoint(n_stages=12, min_neighbors=2, min_ranking_score=1.5)
+    >>> point.settings["min_neighbors"], point.as_dict()["n_stages"]
+    (2, 12)
+    """
+
+    n_stages: Annotated[int, Meta(ge=1, le=10_000)]
+    threshold_shift: Annotated[float, Meta(ge=-1e6, le=1e6)] = 0.0
+    min_neighbors: Annotated[int, Meta(ge=0, le=10_000)] = 3
+    min_ranking_score: Annotated[float, Meta(ge=0, le=1e9)] = 0.0
+    scale_factor: Annotated[float, Meta(ge=1.001, le=100)] = 1.1
+    min_size: Size | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        size = checked_size("min_size", self.min_size)
+        if size is not None:
+            checked_whole("sides of min_size", max(size), ge=1, le=MAX_SIDE)
+        object.__setattr__(self, "min_size", size)
+
+    @classmethod
+    def of(cls, cascade: Cascade) -> Self | None:
+        """Return the operating point in a model's metadata; None if there is none.
+
+        Raises
+        ------
+        ModelError
+            If it is damaged, a value is out of range, or it is of another number of stages than the model's.
+        """
+        values = cascade.metadata.get(OPERATING_POINT)
+        if values is None:
+            return None
+        try:
+            point = cls(**values)
+        except (TypeError, SettingsError) as error:
+            raise ModelError(f"the operating point in the model's metadata is damaged: {error}") from None
+        if point.n_stages != cascade.n_stages:
+            raise ModelError(
+                f"the operating point in the model's metadata is of {point.n_stages} stages, and the model has "
+                f"{cascade.n_stages}: tune it again"
+            )
+        return point
+
+    def changed(self, cascade: Cascade) -> Cascade:
+        """Return a model cut to the stages of this point and with its threshold.
+
+        Parameters
+        ----------
+        cascade : Cascade
+            The whole model, as it was tuned.
+
+        Returns
+        -------
+        Cascade
+            Without the point in its metadata; see `applied`.
+
+        Raises
+        ------
+        SettingsError
+            If the model has fewer stages.
+        """
+        return cascade.first_stages(self.n_stages).with_shifted_thresholds(self.threshold_shift, 1)
+
+    def applied(self, cascade: Cascade, record: Mapping[str, Any] | None = None) -> Cascade:
+        """Return the model of this point, which any program detects with, and keep the point in its metadata.
+
+        Parameters
+        ----------
+        cascade : Cascade
+            The whole model, as it was tuned.
+        record : mapping, optional
+            How the point was found, as plain JSON values.
+
+        Returns
+        -------
+        Cascade
+            Without features that are no longer used.
+
+        Raises
+        ------
+        SettingsError
+            If the model has fewer stages.
+        """
+        changed = self.changed(cascade).without_unused_features()
+        added = {OPERATING_POINT: self.as_dict()} | ({"tuning": dict(record)} if record else {})
+        return changed.with_metadata({**changed.metadata, **added})
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The detector's settings, as in ``Detector(cascade, **point.settings)``."""
+        names = ("scale_factor", "min_neighbors", "min_ranking_score", "min_size")
+        return {name: getattr(self, name) for name in names}
+
+    def detector(self, cascade: Cascade, n_threads: int | None = None) -> Detector:
+        """Return a detector of a tuned model with the settings of this point.
+
+        Examples
+        --------
+        >>> cascade = Cascade(Size(24, 24))
+        >>> OperatingPoint(n_stages=1, min_neighbors=5).detector(cascade).min_neighbors
+        5
+        """
+        return Detector(cascade, n_threads=n_threads, **self.settings)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values, of which the constructor makes it again."""
+        return {**asdict(self), "min_size": list(self.min_size) if self.min_size else None}
+
+    def __str__(self) -> str:
+        size = f"objects of at least {self.min_size} pixels" if self.min_size else "objects of any size"
+        return (
+            f"scale factor {self.scale_factor:g}, more than {self.min_neighbors} neighbors, ranking score at least "
+            f"{self.min_ranking_score:g}, {size}"
+        )

@@ -1,0 +1,393 @@
+"""Choose the operating point of a model on labelled scenes, and measure it on scenes that it was not chosen on.
+
+Every picture is scanned once for each scale factor. A grid of stages, shifts of the last threshold and `min_neighbors`
+is then tried on what the scan has kept, and after it, for the best of these, other scale factors and a smallest object.
+Where to cut the ranking scores follows from the curve of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from vjcascade.cascade import Cascade
+from vjcascade.detection.detector import clipped
+from vjcascade.detection.grouping import large_classes, window_classes
+from vjcascade.errors import SettingsError
+from vjcascade.evaluation.goals import Figures, Goal
+from vjcascade.evaluation.margin_scan import MAX_WINDOWS, MarginScan, scan_margins
+from vjcascade.evaluation.matching import MIN_OVERLAP, Matches, match_detections
+from vjcascade.evaluation.operating_point import OperatingPoint
+from vjcascade.types import Detections, Size
+
+STAGES_TRIED = 7
+"""How many numbers of stages are tried: all, and down to six fewer."""
+
+SHIFTS = (-1.0, -0.5, 0.0, 0.5, 1.0)
+"""Shifts of the last threshold, in standard deviations of the margins of windows that reach this stage."""
+
+NEIGHBORS = (1, 2, 3, 5)
+SCALE_FACTORS = (1.1, 1.05, 1.2)
+"""The first one is that of the grid."""
+
+SHARE_OF_SMALLEST = 0.75
+"""A smallest object that is tried, as a share of the smallest in the scenes."""
+
+N_FOLDS = 5
+
+TOTAL_WINDOWS = 3_000_000
+"""Windows of all pictures that are kept at a scale factor; with more, more stages stay as they are."""
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """An operating point, and what it reaches.
+
+    Attributes
+    ----------
+    point : OperatingPoint
+        The one chosen.
+    goal : Goal
+        What for.
+    before, after : Figures
+        On the scenes, with default settings and at the point. The second flatters, since the point was chosen there.
+    cross_validated : Figures or None
+        At points chosen on the other scenes, four fifths of them; None if there is one scene only.
+    meets_goal : bool
+        Whether the scenes allow to reach the goal; if not, the point is the one that comes nearest.
+    """
+
+    point: OperatingPoint
+    goal: Goal
+    before: Figures
+    after: Figures
+    cross_validated: Figures | None
+    meets_goal: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return goal and figures as plain JSON values, for the model's metadata."""
+        figures = {"before": self.before, "after": self.after, "cross_validated": self.cross_validated}
+        plain = {name: None if one is None else dict(vars(one)) for name, one in figures.items()}
+        return {"goal": str(self.goal), **plain}
+
+
+def tune(
+    cascade: Cascade,
+    pictures: Sequence[Any],
+    boxes: Sequence[ArrayLike],
+    goal: Goal | None = None,
+    *,
+    min_overlap: float = MIN_OVERLAP,
+    n_threads: int | None = None,
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> Tuning:
+    """Choose the operating point of a model on labelled scenes.
+
+    Settings that differ from the best one by no more than one object are ties. Of these, those are kept whose
+    neighbours in the grid (a stage more or less, the next shift, the next `min_neighbors`) do best on average: what
+    is good in a wide range is more likely to be good on other pictures than a lucky spike. Where ranges are as good
+    within one object again, the one nearest to the model as it is wins, which suits programs that know no ranking
+    scores. The limit of these lies in the middle between the last detection kept and the next one.
+
+    Parameters
+    ----------
+    cascade : Cascade
+        At least one stage.
+    pictures : sequence of ndarray
+        As for `Detector.detect`; each item is taken once for each scale factor, so it may be read when it is asked
+        for.
+    boxes : sequence of array_like of shape (n, 4)
+        True boxes of each picture, `x, y, w, h`; n may be 0.
+    goal : Goal, optional
+        The best F1 if not given.
+    min_overlap : float, optional
+        Intersection over union that a hit needs, in (0, 1].
+    n_threads : int, optional
+        All processors if not given. Results do not depend on it.
+    progress : callable, optional
+        Called as `progress(n_done, n_steps)`.
+
+    Returns
+    -------
+    Tuning
+        The point and its figures.
+
+    Raises
+    ------
+    SettingsError
+        If there is no object, pictures and boxes differ in number, or the cascade has no stage.
+
+    Examples
+    --------
+    >>> import vjcascade
+    >>> faces = Cascade.load(vjcascade.compat.data.find("frontalface")).first_stages(9)
+    >>> picture = np.random.default_rng(1).integers(0, 256, (60, 60), np.uint8)
+    >>> tune(faces, [picture], [[[10, 10, 24, 24]]]).after.n_objects
+    1
+    """
+    truth = [np.asarray(one, np.float64).reshape(-1, 4) for one in boxes]
+    if len(truth) != len(pictures):
+        raise SettingsError(f"{len(pictures)} pictures need as many sets of boxes, these are {len(truth)}")
+    if not any(len(one) for one in truth):
+        raise SettingsError("there is no box in the scenes: without objects there is nothing to tune for")
+    if cascade.n_stages == 0:
+        raise SettingsError("a cascade without stages cannot be tuned; train it first")
+    goal = goal or Goal()
+    trials = _Trials(cascade, pictures, truth, min_overlap, n_threads, progress)
+    everywhere = np.ones(len(truth), np.bool_)
+    point, is_met = _chosen(trials, goal, everywhere)
+    return Tuning(
+        point,
+        goal,
+        trials.figures(OperatingPoint(n_stages=cascade.n_stages), everywhere),
+        trials.figures(point, everywhere),
+        _cross_validated(trials, goal),
+        is_met,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """What the detector finds in all scenes at some settings, best ranking score first."""
+
+    scenes: NDArray[np.intp]
+    scores: NDArray[np.float64]
+    hits: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, matches: Sequence[Matches]) -> _Judged:
+        """Return the detections of all scenes in one order."""
+        scenes = np.repeat(np.arange(len(matches)), [len(one.scores) for one in matches])
+        scores = np.concatenate([one.scores for one in matches])
+        order = np.argsort(-scores, kind="stable")
+        return cls(scenes[order], scores[order], np.concatenate([one.hits for one in matches])[order])
+
+
+class _Trials:
+    """Settings, tried on scenes when they are asked for."""
+
+    def __init__(
+        self,
+        cascade: Cascade,
+        pictures: Sequence[Any],
+        truth: list[NDArray[np.float64]],
+        min_overlap: float,
+        n_threads: int | None,
+        progress: Callable[[int, int], None],
+    ) -> None:
+        self.cascade, self.truth = cascade, truth
+        self.n_objects = np.array([len(boxes) for boxes in truth])
+        self._pictures, self._min_overlap, self._n_threads = pictures, min_overlap, n_threads
+        self._judged: dict[OperatingPoint, _Judged] = {}
+        self._progress, self._n_done = progress, 0
+        self._n_fixed = max(1, cascade.n_stages - STAGES_TRIED + 1)
+        self._scans: dict[float, list[MarginScan]] = {}
+        for scale_factor in SCALE_FACTORS:
+            self._scans[scale_factor] = self._scanned(scale_factor)
+        self.grid = self._make_grid()
+
+    def _scanned(self, scale_factor: float) -> list[MarginScan]:
+        """Scan all pictures; with more fixed stages if too many windows would be kept."""
+        scans: list[MarginScan] = []
+        n_left = TOTAL_WINDOWS
+        while len(scans) < len(self._pictures):
+            try:
+                scan = scan_margins(
+                    self._pictures[len(scans)],
+                    self.cascade,
+                    self._n_fixed,
+                    scale_factor=scale_factor,
+                    max_windows=min(n_left, MAX_WINDOWS),
+                    n_threads=self._n_threads,
+                )
+            except SettingsError:
+                if self._n_fixed == self.cascade.n_stages:
+                    raise SettingsError(
+                        "too many windows of the scenes pass the whole model to tune it: give it more stages, or "
+                        "tune it on fewer scenes"
+                    ) from None
+                self._n_fixed += 1
+                scans, n_left = [], TOTAL_WINDOWS
+                continue
+            scans.append(scan)
+            n_left -= len(scan)
+            self._tell(len(scans) == len(self._pictures))
+        return scans
+
+    def _make_grid(self) -> dict[tuple[int, int, int], OperatingPoint]:
+        """Return the settings of the grid by their places in it."""
+        grid = {}
+        for i in range(self.cascade.n_stages - self._n_fixed + 1):
+            n = self._n_fixed + i
+            spread = self._spread(n)
+            for j, shift in enumerate(SHIFTS):
+                if shift and not spread:
+                    continue
+                for k, min_neighbors in enumerate(NEIGHBORS):
+                    grid[i, j, k] = OperatingPoint(
+                        n_stages=n,
+                        threshold_shift=float(f"{shift * spread:.3g}"),
+                        min_neighbors=min_neighbors,
+                    )
+        return grid
+
+    def _spread(self, n_stages: int) -> float:
+        """Return the standard deviation of the last margins of windows that reach a stage; 0 for a fixed one."""
+        if n_stages == self._n_fixed:
+            return 0.0
+        values = np.concatenate(
+            [
+                scan.margins[scan.stages >= n_stages - 1, n_stages - scan.n_fixed]
+                for scan in self._scans[SCALE_FACTORS[0]]
+            ]
+        )
+        return float(values.std()) if len(values) else 0.0
+
+    def judged(self, point: OperatingPoint) -> _Judged:
+        """Return what is found with some settings, whatever its ranking score."""
+        point = replace(point, min_ranking_score=0.0)
+        if point not in self._judged:
+            self._judge(point)
+            self._tell(True)
+        return self._judged[point]
+
+    def _judge(self, point: OperatingPoint) -> None:
+        """Try some settings with every `min_neighbors`: what is accepted, and alike, is the same for all of them."""
+        changed = point.changed(self.cascade)
+        scans = self._scans[point.scale_factor]
+        classes = [window_classes(scan.raw_windows(changed, point.min_size)) for scan in scans]
+        for min_neighbors in NEIGHBORS:
+            matches = [
+                self._matches(clipped(large_classes(one, min_neighbors), scan.size), truth)
+                for one, scan, truth in zip(classes, scans, self.truth, strict=True)
+            ]
+            self._judged[replace(point, min_neighbors=min_neighbors)] = _Judged.of(matches)
+
+    def _matches(self, found: Detections, truth: NDArray[np.float64]) -> Matches:
+        return match_detections(found.boxes, found.ranking_scores, truth, min_overlap=self._min_overlap)
+
+    def _tell(self, is_step: bool) -> None:
+        self._n_done += is_step
+        n_grid = (self.cascade.n_stages - self._n_fixed) * len(SHIFTS)
+        self._progress(self._n_done, max(n_grid + len(SCALE_FACTORS), self._n_done))
+
+    def figures(self, point: OperatingPoint, is_used: NDArray[np.bool_]) -> Figures:
+        """Return the figures of a point on some of the scenes."""
+        judged = self.judged(point)
+        kept = is_used[judged.scenes] & (judged.scores >= point.min_ranking_score)
+        n_hits = int(judged.hits[kept].sum())
+        return Figures(
+            int(is_used.sum()), int(self.n_objects[is_used].sum()), n_hits, int(kept.sum()) - n_hits
+        )
+
+
+def _best_cut(
+    trials: _Trials, point: OperatingPoint, goal: Goal, is_used: NDArray[np.bool_]
+) -> tuple[float, OperatingPoint]:
+    """Return the quality of some settings at the best limit of ranking scores, and with this limit."""
+    judged = trials.judged(point)
+    used = is_used[judged.scenes]
+    scores, hits = judged.scores[used], judged.hits[used]
+    if len(scores) == 0:
+        return -1.0, point
+    ends = np.append(np.flatnonzero(np.diff(scores)), len(scores) - 1)
+    n_hits = np.cumsum(hits)[ends]
+    n_false = ends + 1 - n_hits
+    n_objects, n_scenes = int(trials.n_objects[is_used].sum()), int(is_used.sum())
+    qualities = goal.qualities(n_hits, n_false, n_objects, n_scenes)
+    best = int(qualities.argmax())
+    limit = 0.0 if best == len(ends) - 1 else _between(scores[ends[best] + 1], scores[ends[best]])
+    return float(qualities[best]), replace(point, min_ranking_score=limit)
+
+
+def _between(low: float, high: float) -> float:
+    """Return a short number above `low`, and at most `high`, near the middle of them."""
+    middle = (float(low) + float(high)) / 2
+    for digits in range(2, 17):
+        short = float(f"{middle:.{digits}g}")
+        if low < short <= high:
+            return short
+    return float(high)
+
+
+def _chosen(trials: _Trials, goal: Goal, is_used: NDArray[np.bool_]) -> tuple[OperatingPoint, bool]:
+    """Return the point that is best on some of the scenes, and whether it meets the goal."""
+    cuts = {place: _best_cut(trials, point, goal, is_used) for place, point in trials.grid.items()}
+    tie = 1 / max(int(trials.n_objects[is_used].sum()), 1)
+    quality, point = _most_robust(cuts, tie)
+    for variant in _variants(trials, point, is_used):
+        other_quality, other = _best_cut(trials, variant, goal, is_used)
+        if other_quality > quality + tie:
+            quality, point = other_quality, other
+    return point, quality >= 0
+
+
+def _most_robust(
+    cuts: dict[tuple[int, int, int], tuple[float, OperatingPoint]], tie: float
+) -> tuple[float, OperatingPoint]:
+    """Return the quality and the settings of those among the best that `tune` prefers."""
+    best = max(quality for quality, _ in cuts.values())
+    least = (
+        max(best - tie, 0.0) if best >= 0 else best - tie
+    )  # what misses the goal is no tie of what meets it
+    around = {place: _mean_around(cuts, place) for place, (quality, _) in cuts.items() if quality >= least}
+    widest = max(around.values())
+    robust = [cuts[place] for place, mean in around.items() if mean >= widest - tie]
+    return min(robust, key=_distance_from_defaults)
+
+
+def _distance_from_defaults(cut: tuple[float, OperatingPoint]) -> tuple[float, ...]:
+    """Return what is smallest for the settings nearest to those of an untuned model."""
+    point = cut[1]
+    return -point.n_stages, abs(point.threshold_shift), abs(point.min_neighbors - 3), -cut[0]
+
+
+def _mean_around(
+    cuts: dict[tuple[int, int, int], tuple[float, OperatingPoint]], place: tuple[int, int, int]
+) -> float:
+    """Return the mean quality of settings and of their neighbours in the grid."""
+    i, j, k = place
+    near = (
+        (i, j, k),
+        (i - 1, j, k),
+        (i + 1, j, k),
+        (i, j - 1, k),
+        (i, j + 1, k),
+        (i, j, k - 1),
+        (i, j, k + 1),
+    )
+    return float(np.mean([cuts[one][0] for one in near if one in cuts]))
+
+
+def _variants(trials: _Trials, point: OperatingPoint, is_used: NDArray[np.bool_]) -> list[OperatingPoint]:
+    """Return the settings with other scale factors, and with a smallest object below all of the scenes."""
+    variants = [replace(point, scale_factor=factor) for factor in SCALE_FACTORS[1:]]
+    boxes = np.concatenate([boxes for boxes, used in zip(trials.truth, is_used, strict=True) if used])
+    window = trials.cascade.window
+    if len(boxes):
+        scale = SHARE_OF_SMALLEST * float((boxes[:, 2:] / np.array(window)).max(axis=1).min())
+        if scale > 1:
+            variants.append(
+                replace(point, min_size=Size(int(scale * window.width), int(scale * window.height)))
+            )
+    return variants
+
+
+def _cross_validated(trials: _Trials, goal: Goal) -> Figures | None:
+    """Return the figures on each part of the scenes at the point chosen on the others, added up."""
+    n_scenes = len(trials.truth)
+    n_folds = min(N_FOLDS, n_scenes)
+    if n_folds < 2:
+        return None
+    fold = np.arange(n_scenes) % n_folds
+    total = Figures(0, 0, 0, 0)
+    for number in range(n_folds):
+        if not trials.n_objects[fold != number].any():
+            return None
+        point, _ = _chosen(trials, goal, fold != number)
+        total += trials.figures(point, fold == number)
+    return total
