@@ -16,6 +16,7 @@ import pytest
 import skimage
 
 from vjcascade import Cascade, Size
+from vjcascade.evaluation import OperatingPoint
 from vjcascade.imaging import read_gray, read_image, write_image
 from vjcascade.video import VideoSink
 
@@ -78,6 +79,7 @@ def test_commands_run(folder):
     assert {path.name for path in (folder / "drawn").iterdir()} == {"picture.found.png", "drive.found.mp4"}
     assert "opencv-haar-classifier" in (folder / "old.xml").read_text()
     assert "<svg" in (folder / "report.html").read_text()
+    assert OperatingPoint.of(Cascade.load(folder / "tuned.xml")) is not None
     assert list((folder / "false-alarms").glob("*.png"))
     for page in ("comparison/report.html", "tables/report.html", "whole/full.html"):
         assert "<svg" in (folder / page).read_text()

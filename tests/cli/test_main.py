@@ -16,7 +16,18 @@ from vjcascade.cli.compiling import cache_folder
 from vjcascade.cli.respelling import COMPARISONS
 from vjcascade.imaging import write_image
 
-COMMANDS = ("train", "detect", "negatives", "compare", "report", "inspect", "convert", "warmup", "demo")
+COMMANDS = (
+    "train",
+    "detect",
+    "negatives",
+    "tune",
+    "compare",
+    "report",
+    "inspect",
+    "convert",
+    "warmup",
+    "demo",
+)
 HEAVY = {"numpy", "numba", "cv2", "PIL", "skimage", "scipy"}
 
 
@@ -51,7 +62,7 @@ def test_help_of_a_command_needs_no_compiler_and_no_pictures(command):
 
 def test_every_option_is_explained(run):
     comparisons = [f"compare {name}" for name in COMPARISONS]
-    for command in ("train", "detect", "negatives", *comparisons, "convert", "warmup", "demo"):
+    for command in ("train", "detect", "negatives", "tune", *comparisons, "convert", "warmup", "demo"):
         page = run(*command.split(), "--help").out
         for entry in page.split("│ --")[1:]:
             text = " ".join(line.strip("│ ")[24:] for line in f"  --{entry}".splitlines())

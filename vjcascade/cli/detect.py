@@ -19,9 +19,10 @@ from vjcascade.cli.dense import (
 )
 from vjcascade.cli.options import WHOLE, CountOption, FlagOption, SizeOption, WholeOption
 from vjcascade.cli.reports import Format, Report
-from vjcascade.errors import SettingsError
+from vjcascade.errors import ModelError, SettingsError
 
 if TYPE_CHECKING:
+    from vjcascade.cascade import Cascade
     from vjcascade.cli.inputs import Input
     from vjcascade.cli.search import Detect
 
@@ -30,11 +31,12 @@ def detect(  # noqa: PLR0913  each is a user's choice
     *sources: Path,
     camera: Annotated[int, WHOLE, Parameter(validator=Number(gte=0))] | None = None,
     every: CountOption = 1,
-    scale_factor: float = 1.1,
-    min_neighbors: WholeOption = 3,
-    min_ranking_score: float = 0.0,
+    scale_factor: float | None = None,
+    min_neighbors: WholeOption | None = None,
+    min_ranking_score: float | None = None,
     min_size: SizeOption | None = None,
     max_size: SizeOption | None = None,
+    untuned: FlagOption = False,
     threads: CountOption | None = None,
     format: Format = Format.TEXT,  # noqa: A002  the option's name
     output: Annotated[Path, Parameter(alias="-o")] | None = None,
@@ -55,15 +57,19 @@ def detect(  # noqa: PLR0913  each is a user's choice
     every : int
         Of video files, search one frame out of so many; 1 skips none.
     scale_factor : float
-        Ratio of neighbouring sizes that are tried; nearer to 1 finds more and takes longer.
+        Ratio of neighbouring sizes that are tried; nearer to 1 finds more and takes longer. 1.1 if neither this nor
+        vjcascade tune says otherwise.
     min_neighbors : int
-        A detection needs more overlapping windows than this; 0 gives every window.
+        A detection needs more overlapping windows than this; 0 gives every window. 3 if neither this nor vjcascade
+        tune says otherwise.
     min_ranking_score : float
         Leave out detections with a lower ranking score: the square roots of the scores of their windows, added up.
     min_size : Size
         Smallest object, WIDTHxHEIGHT in pixels.
     max_size : Size
         Largest object, WIDTHxHEIGHT in pixels.
+    untuned : bool
+        Leave the settings aside that vjcascade tune has put into the model.
     threads : int
         Processors to use; all if not given. The results do not depend on it.
     format : Format
@@ -110,7 +116,8 @@ def detect(  # noqa: PLR0913  each is a user's choice
         "max_size": max_size,
         "n_threads": threads,
     }
-    detect_in = _detect_in(model, shared, dense_options if dense else None)
+    given = {name: value for name, value in shared.items() if value is not None}
+    detect_in = _detect_in(model, given, dense_options if dense else None, is_untuned=untuned)
     inputs = find_inputs(places, every) if camera is None else [Input(None, camera)]
     if dense_options.memory is not None:
         refuse_still_pictures(inputs)
@@ -136,9 +143,9 @@ def _faces() -> Path:
 
 
 def _detect_in(
-    model: Path, shared: dict[str, Any], dense_options: DenseOptions | None
+    model: Path, given: dict[str, Any], dense_options: DenseOptions | None, *, is_untuned: bool
 ) -> Callable[[Input], Detect]:
-    """Return what finds the object in an input: in OpenCV's way, or by dense detection."""
+    """Return what finds the object in an input: in OpenCV's way, as the model was tuned, or by dense detection."""
     from vjcascade.cascade import Cascade
     from vjcascade.cli.process import start_compiler
 
@@ -147,9 +154,27 @@ def _detect_in(
 
     cascade = Cascade.load(model)
     if dense_options is not None:
-        return dense_search(cascade, dense_options, shared)
-    detector = Detector(cascade, **shared)
+        return dense_search(cascade, dense_options, given)
+    detector = Detector(cascade, **(given if is_untuned else _tuned_settings(model, cascade) | given))
     return lambda _: detector.detect
+
+
+def _tuned_settings(model: Path, cascade: Cascade) -> dict[str, Any]:
+    """Return the settings in a model's metadata, and say so; none where it was not tuned."""
+    from vjcascade.cascade import OPERATING_POINT
+
+    if cascade.metadata.get(OPERATING_POINT) is None:
+        return {}
+    from vjcascade.evaluation.operating_point import OperatingPoint
+
+    try:
+        point = OperatingPoint.of(cascade)
+    except ModelError as error:
+        raise ModelError(f"{model}: {error}; --untuned leaves it aside") from None
+    if point is None:
+        return {}
+    sys.stderr.write(f"tuned settings of the model, where no option says otherwise: {point}\n")
+    return point.settings
 
 
 def _check_output(output: Path | None) -> None:

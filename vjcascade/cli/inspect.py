@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vjcascade.cascade import CHANGES
+from vjcascade.cascade import CHANGES, OPERATING_POINT
+from vjcascade.errors import ModelError
 from vjcascade.messages import pluralize
 from vjcascade.types import FeatureType
 
@@ -51,7 +52,8 @@ def _lines(model: Path, cascade: Cascade) -> Iterator[str]:
     yield f"weak classifiers: {trees}{nodes}; in each stage: {' '.join(map(str, cascade.stage_sizes))}"
     yield f"features: {len(cascade.features)} {_kinds(cascade)}"
     yield from _change_lines(cascade.metadata.get(CHANGES))
-    has_record = bool(set(cascade.metadata) - {CHANGES})
+    yield from _tuning_lines(cascade)
+    has_record = bool(set(cascade.metadata) - {CHANGES, OPERATING_POINT, "tuning"})
     yield from _training_lines(cascade) if has_record else _opencv_lines(model, cascade.n_stages)
 
 
@@ -70,6 +72,20 @@ def _change_lines(changes: object) -> Iterator[str]:
             case {"threshold_shift": int(shift) | float(shift), "last_stages": int(n)}:
                 stages = f"the last {pluralize(n, 'stage')}"
                 yield f"changed after training: thresholds of {stages} shifted by {shift:+g}"
+
+
+def _tuning_lines(cascade: Cascade) -> Iterator[str]:
+    """Yield the settings that the model was tuned to."""
+    if cascade.metadata.get(OPERATING_POINT) is None:
+        return
+    from vjcascade.evaluation.operating_point import OperatingPoint
+
+    try:
+        point = OperatingPoint.of(cascade)
+    except ModelError as error:
+        yield str(error)
+    else:
+        yield f"tuned settings: {point}"
 
 
 def _training_lines(cascade: Cascade) -> list[str]:

@@ -44,6 +44,13 @@ It shows rounds, features, worst false alarms, costs and times; of a model train
 
 For example: vjcascade report signs""",
     "inspect": """Show what is in a model file: stages, features, how it was trained.""",
+    "tune": """Choose stages, threshold and settings of a model on scenes with known boxes.
+
+For the best F1, or for a wanted recall, precision or number of false alarms per picture.
+
+The output is the model with these stages and this threshold, and with the settings in its metadata.
+
+For example: vjcascade tune signs/cascade.xml scenes.txt --recall 0.95 --output tuned.xml""",
     "convert": """Write a model file in another format, for other versions of OpenCV.""",
     "warmup": """Compile beforehand what other commands would compile at their first use; for container images.
 
@@ -74,6 +81,7 @@ _USAGES = {
     "tables": "Usage: vjcascade compare tables FILES... --target COLUMN [OPTIONS]",
     "detect": "Usage: vjcascade detect [OPTIONS] [MODEL] SOURCES...",
     "negatives": "Usage: vjcascade negatives [OPTIONS] MODEL SOURCES...",
+    "tune": "Usage: vjcascade tune [OPTIONS] MODEL SCENES --output FILE",
 }
 """Where cyclopts would be vague."""
 

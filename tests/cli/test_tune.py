@@ -1,0 +1,152 @@
+"""``vjcascade tune``, and how ``vjcascade detect`` uses what it stores."""
+
+from __future__ import annotations
+
+import json
+
+import builders
+import pytest
+
+from vjcascade.cascade import OPERATING_POINT, Cascade
+from vjcascade.detection import DenseDetector, Detector
+from vjcascade.evaluation import OperatingPoint
+from vjcascade.imaging import read_gray, write_image
+from vjcascade.types import Size
+
+
+@pytest.fixture
+def scenes(tmp_path, rng):
+    """Return a folder with a model, and scenes in which its first two stages find the object."""
+    cascade = builders.random_cascade(rng, Size(12, 10), (3, 4, 5), bar=0.1)
+    cascade.save(tmp_path / "model.xml")
+    detector = Detector(cascade.first_stages(2), min_neighbors=2, n_threads=1)
+    lines = []
+    for i in range(6):
+        picture = builders.smooth_noise(rng, 40, 50)
+        write_image(tmp_path / f"{i}.png", picture)
+        boxes = detector.detect(picture).boxes
+        lines.append(" ".join(map(str, [f"{i}.png", len(boxes), *boxes.ravel()])))
+    (tmp_path / "scenes.txt").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def words(scenes, *more):
+    return ["tune", scenes / "model.xml", scenes / "scenes.txt", "--output", scenes / "tuned.xml", *more]
+
+
+def test_a_model_is_tuned(run, scenes):
+    ran = run(*words(scenes))
+    assert (ran.code, ran.err.count("error")) == (0, 0)
+    assert "goal: best F1" in ran.out
+    before, after, elsewhere = (
+        next(line for line in ran.out.splitlines() if line.startswith(start))
+        for start in ("before: recall", "after: recall", "on other scenes: recall")
+    )
+    assert before.endswith("(default settings)")
+    assert "which flatters" in after
+    assert "cross-validated" in elsewhere
+    assert "are few; such figures may be off" in ran.out
+    tuned = Cascade.load(scenes / "tuned.xml")
+    point = OperatingPoint.of(tuned)
+    assert f"chosen: {point.n_stages} of 3 stages" in ran.out
+    record = tuned.metadata["tuning"]
+    assert record["goal"] == "best F1"
+    assert record["scenes"]["scenes"] == 6
+    assert f"{record['after']['n_hits'] / record['after']['n_objects']:.1%}" in after
+    assert f"tuned settings: {point}" in run("inspect", scenes / "tuned.xml").out
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "goal"),
+    [
+        ("--recall", "0.8", "recall at least 0.8"),
+        ("--precision", "0.7", "precision at least 0.7"),
+        ("--fppi", "2", "at most 2 false alarms per picture"),
+    ],
+)
+def test_goals(run, scenes, option, value, goal):
+    ran = run(*words(scenes, option, value))
+    assert ran.code == 0
+    assert f"goal: {goal}\n" in ran.out
+    assert Cascade.load(scenes / "tuned.xml").metadata["tuning"]["goal"] == goal
+
+
+def test_a_goal_out_of_reach_is_said(run, scenes):
+    (scenes / "scenes.txt").write_text("0.png 1 0 0 4 4\n1.png 1 0 0 4 4\n")
+    ran = run(*words(scenes, "--recall", "0.9"))
+    assert ran.code == 0
+    assert "recall at least 0.9 is out of reach on these scenes; this comes nearest:\n" in ran.out
+    assert "on other scenes it is no better than the default settings" in ran.out
+
+
+def test_one_scene(run, scenes):
+    (scenes / "scenes.txt").write_text("0.png 1 0 0 20 20\n")
+    assert "on other scenes: not known; more scenes" in run(*words(scenes)).out
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        (("--recall", "0"), "recall 0.0 is not in (0, 1]"),
+        (("--recall", "0.5", "--precision", "0.5"), "recall and precision cannot both be the goal"),
+        (("--min-overlap", "1.5"), "min_overlap 1.5"),
+    ],
+)
+def test_wrong_settings(run, scenes, more, reason):
+    ran = run(*words(scenes, *more))
+    assert ran.code == 2
+    assert reason in ran.err
+    assert not (scenes / "tuned.xml").exists()
+
+
+def test_the_model_is_not_overwritten(run, scenes):
+    ran = run("tune", scenes / "model.xml", scenes / "scenes.txt", "-o", scenes / "model.xml")
+    assert ran.code == 2
+    assert "would overwrite the model" in ran.err
+
+
+@pytest.fixture
+def tuned(scenes):
+    """Return a tuned model with settings far from the defaults."""
+    point = OperatingPoint(n_stages=2, min_neighbors=1, min_ranking_score=1.5, scale_factor=1.3)
+    point.applied(Cascade.load(scenes / "model.xml")).save(scenes / "tuned.xml")
+    return scenes / "tuned.xml"
+
+
+def found(ran):
+    return [[d[side] for side in "xywh"] for d in json.loads(ran.out)["detections"]]
+
+
+@pytest.mark.parametrize(
+    ("options", "settings"),
+    [
+        ((), {"min_neighbors": 1, "min_ranking_score": 1.5, "scale_factor": 1.3}),
+        (("--min-neighbors", "2"), {"min_neighbors": 2, "min_ranking_score": 1.5, "scale_factor": 1.3}),
+        (("--min-ranking-score", "0"), {"min_neighbors": 1, "scale_factor": 1.3}),
+        (("--untuned",), {}),
+        (("--untuned", "--scale-factor", "1.2"), {"scale_factor": 1.2}),
+    ],
+)
+def test_detect_uses_the_point_unless_overridden(run, scenes, tuned, options, settings):
+    ran = run("detect", tuned, scenes / "0.png", "--format", "jsonl", *options)
+    wanted = Detector(Cascade.load(tuned), **settings).detect(read_gray(scenes / "0.png"))
+    assert found(ran) == wanted.boxes.tolist()
+    assert ("tuned settings of the model" in ran.err) == ("--untuned" not in options)
+
+
+def test_dense_detection_has_settings_of_its_own(run, scenes, tuned):
+    ran = run("detect", tuned, scenes / "0.png", "--dense", "--format", "jsonl")
+    wanted = DenseDetector(Cascade.load(tuned)).detect(read_gray(scenes / "0.png"))
+    assert "tuned settings" not in ran.err
+    assert found(ran) == wanted.boxes.tolist()
+
+
+def test_damaged_points_are_refused_and_can_be_left_aside(run, scenes, tuned):
+    cascade = Cascade.load(tuned)
+    broken = {**cascade.metadata[OPERATING_POINT], "scale_factor": 1.0000001}
+    cascade.with_metadata({OPERATING_POINT: broken}).save(tuned)
+    ran = run("detect", tuned, scenes / "0.png")
+    assert ran.code == 2
+    assert "scale_factor 1.0000001 is not in [1.001, 100]; --untuned leaves it aside" in ran.err
+    assert run("detect", tuned, scenes / "0.png", "--untuned").code == 0
+    assert "metadata is damaged: scale_factor 1.0000001" in run("inspect", tuned).out

@@ -1,0 +1,145 @@
+"""``vjcascade tune``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from vjcascade.cli.options import CountOption
+from vjcascade.messages import pluralize
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from vjcascade.cascade import Cascade
+    from vjcascade.evaluation import Tuning
+
+FEW_OBJECTS = 50
+"""With fewer objects in the scenes, figures may be off by ten points and more."""
+
+
+def tune(  # noqa: PLR0913  each is a user's choice
+    model: Path,
+    scenes: Path,
+    /,
+    *,
+    output: Annotated[Path, Parameter(alias="-o")],
+    recall: float | None = None,
+    fppi: float | None = None,
+    precision: float | None = None,
+    min_overlap: float = 0.5,
+    threads: CountOption | None = None,
+) -> None:
+    """Choose how a model is used.
+
+    Parameters
+    ----------
+    model : path
+        Cascade file, as trained here or by OpenCV.
+    scenes : path
+        List of pictures with true boxes, one NAME COUNT X Y WIDTH HEIGHT ... in a line; COUNT may be 0. Training must
+        not have seen them.
+    output : path
+        Model file to write; it cannot be the model itself.
+    recall : float
+        Find at least this share of the objects, with as few false alarms as possible.
+    fppi : float
+        At most so many false alarms per picture, with as many objects found as possible.
+    precision : float
+        At least this share of the detections is right, with as many objects found as possible.
+    min_overlap : float
+        Intersection over union with a true box that makes a detection a hit.
+    threads : int
+        Processors to use; all if not given. The result does not depend on it.
+    """
+    from vjcascade.cascade import Cascade
+    from vjcascade.cli.console import PlainConsole
+    from vjcascade.cli.outputs import check_output_file, refuse_overwriting
+    from vjcascade.cli.process import start_compiler
+    from vjcascade.comparison.scenes import read_scenes
+    from vjcascade.evaluation.goals import Goal
+
+    goal = Goal(recall, fppi, precision)
+    check_output_file(output)
+    refuse_overwriting([output], kept=[model, scenes])
+    cascade = Cascade.load(model)
+    listed = read_scenes(scenes)
+    console = PlainConsole(sys.stdout)
+    n_objects = int(listed.n_objects.sum())
+    console.print(f"scenes: {len(listed)} with {pluralize(n_objects, 'object')}; goal: {goal}")
+    start_compiler()
+    pictures = _Pictures([scene.path for scene in listed.scenes])
+    tuning = _tuned(
+        cascade, pictures, [scene.boxes for scene in listed.scenes], goal, min_overlap, threads, console
+    )
+    record = {**tuning.as_dict(), "min_overlap": min_overlap, "scenes": listed.as_dict()}
+    tuning.point.applied(cascade, record).save(output)
+    for line in _lines(tuning, cascade.n_stages):
+        console.print(line)
+    console.print(f"written: {output}; `vjcascade detect` uses these settings, unless others are given")
+
+
+class _Pictures(Sequence[Any]):
+    """Pictures that are read when they are asked for."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = paths
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def __getitem__(self, number: int) -> NDArray[np.uint8]:  # type: ignore[override]  # one at a time
+        from vjcascade.imaging import read_gray
+
+        return read_gray(self._paths[number])
+
+
+def _tuned(
+    cascade: Cascade,
+    pictures: Sequence[Any],
+    boxes: Sequence[NDArray[np.int32]],
+    goal: Any,
+    min_overlap: float,
+    threads: int | None,
+    console: Any,
+) -> Tuning:
+    """Tune, and show how far it is."""
+    from vjcascade.cli.compiling import SECONDS_FOR_DETECTION, compile_notice
+    from vjcascade.cli.console import ProgressLine
+    from vjcascade.evaluation import tune as tune_on_scenes
+    from vjcascade.training.events import Progress
+
+    with compile_notice(SECONDS_FOR_DETECTION), ProgressLine(console, remaining="about") as line:
+        return tune_on_scenes(
+            cascade,
+            pictures,
+            boxes,
+            goal,
+            min_overlap=min_overlap,
+            n_threads=threads,
+            progress=lambda done, total: line.update(Progress("trying settings", done, total, "")),
+        )
+
+
+def _lines(tuning: Tuning, n_stages: int) -> Iterator[str]:
+    """Yield what was chosen, and what it reaches."""
+    point, goal = tuning.point, tuning.goal
+    if not tuning.meets_goal:
+        yield f"{goal} is out of reach on these scenes; this comes nearest:"
+    shift = f", the last threshold shifted by {point.threshold_shift:+g}" if point.threshold_shift else ""
+    yield f"chosen: {point.n_stages} of {pluralize(n_stages, 'stage')}{shift}; {point}"
+    yield f"before: {tuning.before} (default settings)"
+    yield f"after: {tuning.after} (on the scenes that it was chosen on, which flatters)"
+    if tuning.cross_validated is None:
+        yield "on other scenes: not known; more scenes with objects are needed to try that"
+        return
+    yield f"on other scenes: {tuning.cross_validated} (cross-validated: chosen without the scenes it is measured on)"
+    if goal.quality(tuning.cross_validated) <= goal.quality(tuning.before):
+        yield "on other scenes it is no better than the default settings: give more scenes, or leave the model as it is"
+    if tuning.after.n_objects < FEW_OBJECTS:
+        yield f"note: {pluralize(tuning.after.n_objects, 'object')} are few; such figures may be off by ten points"
