@@ -234,6 +234,33 @@ def nearest_folder(path: Path) -> Path:
     return next(place for place in (path, *path.parents) if place.exists())
 
 
+@contextmanager
+def made_folder(folder: Path) -> Iterator[None]:
+    """Make a folder and those above it that are missing; those in which nothing is at the end go again.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be made.
+
+    Examples
+    --------
+    >>> with made_folder(Path("a", "b")):
+    ...     Path("a", "b").is_dir()
+    True
+    >>> Path("a").exists()
+    False
+    """
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    finally:
+        for path in new:
+            with suppress(OSError):  # it is not empty
+                path.rmdir()
+
+
 def remove_leftovers(folder: Path) -> None:
     """Remove what programs that were killed while they wrote have left in a folder, and in that of a run's pictures.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from vjcascade.cli.compare_options import (
     TableOptions,
     WindowOptions,
 )
-from vjcascade.cli.outputs import make_output_folder
+from vjcascade.cli.outputs import output_folder
 from vjcascade.cli.report import REPORT_NAME
 from vjcascade.files import MODEL_NAME
 
@@ -241,10 +241,12 @@ def _begun(run: RunOptions) -> Iterator[Listener]:
     from vjcascade.training.events import Note, Progress
 
     template("comparison.html")  # nobody should learn after an hour that a report cannot be drawn
-    is_new = not run.output.exists()
-    make_output_folder(run.output, "--output")
     console = PlainConsole(sys.stdout)
-    with ProgressLine(console, remaining="about") as progress, compile_notice(SECONDS_FOR_TRAINING):
+    with (
+        output_folder(run.output, "--output"),
+        ProgressLine(console, remaining="about") as progress,
+        compile_notice(SECONDS_FOR_TRAINING),
+    ):
 
         def listen(event: Event) -> None:
             if isinstance(event, Progress):
@@ -257,10 +259,6 @@ def _begun(run: RunOptions) -> Iterator[Listener]:
             yield listen
         except KeyboardInterrupt as interrupt:
             raise type(interrupt)(_what_is_left(run.output)) from None
-        finally:
-            if is_new:
-                with suppress(OSError):  # it is not empty
-                    run.output.rmdir()
 
 
 def _what_is_left(output: Path) -> str:

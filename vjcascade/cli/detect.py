@@ -94,7 +94,7 @@ def detect(  # noqa: PLR0913  each is a user's choice
     from vjcascade.cli.drawing import plan_drawings
     from vjcascade.cli.inputs import Input, find_inputs, refuse_addresses
     from vjcascade.cli.models import split_model
-    from vjcascade.cli.outputs import make_output_folder, refuse_overwriting
+    from vjcascade.cli.outputs import output_folder, refuse_overwriting
     from vjcascade.cli.search import Search
     from vjcascade.video import LiveWindow
 
@@ -124,9 +124,9 @@ def detect(  # noqa: PLR0913  each is a user's choice
     drawings = plan_drawings(inputs, draw) if draw is not None else {}
     targets = [*drawings.values(), *([output] if output is not None else [])]
     refuse_overwriting(targets, [model, *(source.path for source in inputs if source.path is not None)])
-    if draw is not None:
-        make_output_folder(draw)
     with ExitStack() as stack:
+        if draw is not None:
+            stack.enter_context(output_folder(draw))
         window = stack.enter_context(LiveWindow("vjcascade")) if show else None
         report = stack.enter_context(Report(format, output, is_dense=dense))
         stack.enter_context(compile_notice(SECONDS_FOR_DETECTION))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -247,4 +248,9 @@ def _sentence(error: Exception) -> str:
 
 
 def _complain(message: str) -> None:
+    message = _LONG_WORD.sub(r"\1…\2", message)
     sys.stderr.write(f"vjcascade: error: {printable(message)}\n")
+
+
+_LONG_WORD = re.compile(r"(\S{200})\S{100,}(\S{100})")
+"""A number or a path of thousands of characters hides what is said of it."""

@@ -57,7 +57,7 @@ def negatives(
     from vjcascade.cascade import Cascade
     from vjcascade.cli.compiling import SECONDS_FOR_DETECTION, compile_notice
     from vjcascade.cli.inputs import find_inputs, refuse_addresses
-    from vjcascade.cli.outputs import make_output_folder
+    from vjcascade.cli.outputs import output_folder
     from vjcascade.cli.process import start_compiler
 
     if not sources:
@@ -73,9 +73,11 @@ def negatives(
 
     detector = Detector(Cascade.load(model), min_neighbors=min_neighbors, n_threads=threads)
     inputs = find_inputs(sources, every)
-    make_output_folder(output, "--output")
-    with compile_notice(SECONDS_FOR_DETECTION):
-        return _Harvest(detector, output).run(inputs, model)
+    with output_folder(output, "--output"), compile_notice(SECONDS_FOR_DETECTION):
+        code = _Harvest(detector, output).run(inputs, model)
+    if code == ExitCode.DONE:
+        output.mkdir(parents=True, exist_ok=True)  # gone again if there was nothing to keep
+    return code
 
 
 class _Harvest:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from vjcascade.errors import SettingsError
-from vjcascade.files import nameless_file, real_path
+from vjcascade.files import made_folder, nameless_file, real_path
 
 
 def check_output_file(path: Path) -> None:
@@ -30,8 +31,9 @@ def check_output_file(path: Path) -> None:
     _try_to_write(folder, f"{path}: no file can be written there")
 
 
-def make_output_folder(folder: Path, option: str = "--draw") -> None:
-    """Make a folder for pictures, unless it is there; `option` is what it was given to.
+@contextmanager
+def output_folder(folder: Path, option: str = "--draw") -> Iterator[None]:
+    """Make a folder, unless it is there; it goes again if nothing is put in. `option` is what it was given to.
 
     Raises
     ------
@@ -41,17 +43,13 @@ def make_output_folder(folder: Path, option: str = "--draw") -> None:
     if folder.exists() and not folder.is_dir():
         raise SettingsError(f"{folder}: {option} needs a folder and this is a file; give another name")
     problem = f"{folder}: this folder for {option} cannot be used"
-    is_new = not folder.exists()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _refusal(problem, error) from error
-    try:
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(made_folder(folder))
+        except OSError as error:
+            raise _refusal(problem, error) from error
         _try_to_write(folder, problem)
-    except SettingsError:
-        if is_new:
-            folder.rmdir()
-        raise
+        yield
 
 
 def refuse_overwriting(targets: Iterable[Path], kept: Iterable[Path]) -> None:

@@ -61,7 +61,7 @@ def tune(  # noqa: PLR0913  each is a user's choice
     from vjcascade.cli.console import PlainConsole
     from vjcascade.cli.outputs import check_output_file, refuse_overwriting
     from vjcascade.cli.process import start_compiler
-    from vjcascade.comparison.scenes import read_scenes
+    from vjcascade.evaluation.scenes import read_scenes
     from vjcascade.evaluation.goals import Goal
 
     goal = Goal(recall, fppi, precision)

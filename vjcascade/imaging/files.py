@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import io
 import os
 import re
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -282,6 +284,18 @@ def _silence_pillow() -> None:
             warnings.filterwarnings("ignore", module=_PILLOW.pattern)
 
 
+@functools.cache
+def _silence_libtiff() -> None:
+    """Keep libtiff, which Pillow uses, from printing what is wrong with a file: Pillow raises, and we say it.
+
+    On Windows, where it is a hidden part of Pillow, it cannot be told.
+    """
+    from PIL import _imaging
+
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(_imaging.__file__).TIFFSetErrorHandler(None)
+
+
 @contextmanager
 def _opened(path: Path, max_pixels: int) -> Iterator[Image.Image]:
     """Yield a picture whose header has been read; all that Pillow raises until it is closed is an ImageError.
@@ -321,6 +335,7 @@ def _check_header(picture: Image.Image, max_pixels: int) -> None:
             f"{width}x{height} pixels are over the limit of {max_pixels}; make it smaller or raise the limit"
         )
     if picture.format == "TIFF":
+        _silence_libtiff()
         _refuse_misread_tiff(picture)
 
 

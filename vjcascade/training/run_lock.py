@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from vjcascade.errors import SettingsError
+from vjcascade.files import made_folder
 
 LOCK_NAME = ".vjcascade-run"
 """The file that a run locks in its folder; the system lets go of it when the process ends, however it ends."""
@@ -51,15 +52,8 @@ def only_run_in(folder: Path) -> Iterator[None]:
     >>> Path("model").exists()
     False
     """
-    new = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        with _locked(folder / LOCK_NAME):
-            yield
-    finally:
-        for path in new:
-            with suppress(OSError):  # it is not empty
-                path.rmdir()
+    with made_folder(folder), _locked(folder / LOCK_NAME):
+        yield
 
 
 @contextmanager
