@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from vjcascade.files import append_whole, nameless_file, remove_leftovers, write_atomic, write_together
+from vjcascade.files import (
+    append_whole,
+    made_folder,
+    nameless_file,
+    remove_leftovers,
+    write_atomic,
+    write_together,
+)
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="permissions and links of POSIX")
 
@@ -205,3 +212,16 @@ def test_where_files_need_names_a_kill_leaves_one_that_is_removed(tmp_path, monk
     monkeypatch.undo()
     remove_leftovers(tmp_path)
     assert names(tmp_path) == []
+
+
+def test_folders_that_stay_empty_go_again(tmp_path):
+    (tmp_path / "a").mkdir()
+    with made_folder(tmp_path / "a" / "b" / "c"):
+        (tmp_path / "a" / "b" / "file").touch()
+    assert names(tmp_path / "a" / "b") == ["file"]
+    with pytest.raises(NotADirectoryError), made_folder(tmp_path / "a" / "b" / "file" / "d"):
+        pass
+    with made_folder(tmp_path / "a"):
+        (tmp_path / "a" / "b" / "file").unlink()
+        (tmp_path / "a" / "b").rmdir()
+    assert names(tmp_path) == ["a"]

@@ -119,9 +119,9 @@ def test_an_interrupt_tells_how_to_go_on(run, table, tmp_path, monkeypatch, n_fi
 
 def test_a_comparison_that_fails_leaves_no_empty_folder(run, tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    ran = run("compare", "tables", tmp_path / "t.csv", "--target", "y", "--output", tmp_path / "out")
+    ran = run("compare", "tables", tmp_path / "t.csv", "--target", "y", "--output", tmp_path / "new" / "out")
     assert ran.code == 2
-    assert not (tmp_path / "out").exists()
+    assert not (tmp_path / "new").exists()
 
 
 def test_whole_cascades_are_compared(run, easy, tmp_path):

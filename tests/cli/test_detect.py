@@ -193,6 +193,12 @@ def test_places_that_cannot_be_written_are_refused_before_the_work(run, accept_a
     assert "give another place" in ran.err
 
 
+def test_where_nothing_is_drawn_no_folder_is_left(run, accept_all, tmp_path):
+    (tmp_path / "b.png").write_text("no picture")
+    assert run("detect", accept_all, tmp_path / "b.png", "--draw", tmp_path / "drawn").code == 2
+    assert not (tmp_path / "drawn").exists()
+
+
 def test_drawn_video(run, accept_all, blinking_video, tmp_path):
     ran = run("detect", accept_all, blinking_video, "--min-neighbors", "0", "--draw", tmp_path / "drawn")
     assert ran.code == 0

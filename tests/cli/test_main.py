@@ -140,6 +140,13 @@ def test_an_unknown_command(run):
     assert "train" in ran.err
 
 
+def test_endless_words_are_cut_in_the_middle(run):
+    ran = run("inspect", "9" * 5000)
+    assert ran.code == 2
+    assert "9" * 200 + "…" + "9" * 99 + ": cannot be read" in ran.err
+    assert len(ran.err) < 500
+
+
 @pytest.mark.parametrize(("program", "words"), [(main.main, ["train", "pos"]), (main.train_main, ["pos"])])
 def test_programs(monkeypatch, capsys, program, words):
     monkeypatch.setattr(sys, "argv", ["program", *words])

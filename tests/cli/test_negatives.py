@@ -116,6 +116,11 @@ def test_where_there_is_no_false_alarm_nothing_is_kept(run, tmp_path, model):
     assert "--continue" not in ran.out
 
 
+def test_a_search_that_finds_no_picture_leaves_no_folder(run, tmp_path, accept_all):
+    assert run("negatives", accept_all, tmp_path / "gone.png", "--output", tmp_path / "a" / "b").code == 2
+    assert not (tmp_path / "a").exists()
+
+
 def test_what_cannot_be_searched_is_told(run, tmp_path, rng, accept_all):
     write_image(tmp_path / "a.png", builders.smooth_noise(rng, 24, 24))
     (tmp_path / "b.png").write_text("no picture")

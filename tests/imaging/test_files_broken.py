@@ -8,6 +8,7 @@ import sys
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +54,18 @@ def test_interpreter_with_warning_flags_stays_silent(tmp_path, flags):
     command = [sys.executable, *flags, "-c", program, path]
     run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=PROJECT)
     assert (run.stdout, run.stderr) == ("7\n", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="libtiff cannot be told")
+@pytest.mark.parametrize("compression", ["tiff_lzw", "tiff_adobe_deflate", "group4", "jpeg"])
+def test_libtiff_stays_silent(tmp_path, capfd, compression):
+    mode = "1" if compression == "group4" else "RGB"
+    data = pillow(Image.effect_noise((40, 30), 90).convert(mode), "TIFF", compression=compression)
+    for first in range(8, len(data), len(data) // 20):
+        spoiled = data[:first] + b"\xff" * 9 + data[first + 9 :]
+        with suppress(ImageError):
+            read_image(stored(tmp_path, spoiled))
+    assert capfd.readouterr() == ("", "")
 
 
 # ---- refusals ----
@@ -106,6 +119,23 @@ def test_a_damaged_byte_in_a_png_is_refused(tmp_path, photo):
     data[len(data) // 2] ^= 255
     with pytest.raises(ImageError, match="damaged"):
         read_gray(stored(tmp_path, data))
+
+
+def test_a_palette_of_nothing_is_refused_in_words(tmp_path):
+    data = pillow(Image.new("P", (4, 3)), "PNG")
+    start, end = data.index(b"PLTE") - 4, data.index(b"IDAT") - 4
+    path = stored(tmp_path, data[:start] + data[end:])
+    with pytest.raises(ImageError, match=r"picture\.dat: the picture is damaged or cut off; replace it"):
+        read_image(path)
+
+
+def test_a_picture_too_large_for_the_memory_is_called_so(tmp_path, photo, monkeypatch):
+    def convert(self, mode):
+        raise MemoryError
+
+    monkeypatch.setattr(Image.Image, "convert", convert)
+    with pytest.raises(ImageError, match="not enough memory for so large a picture; make it smaller"):
+        read_image(stored(tmp_path, pillow(Image.fromarray(photo), "BMP")))
 
 
 @pytest.mark.parametrize("name", ["missing.png", "."])

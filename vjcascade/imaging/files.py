@@ -360,10 +360,12 @@ def _reason(error: Exception, path: Path) -> str:
         return f"{_unreadable_kind(path)}; readable are {', '.join(_SUFFIXES)}"
     if isinstance(error, Image.DecompressionBombError):
         return f"more than {MAX_PIXELS} pixels cannot be read; make it smaller"
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for so large a picture; make it smaller"
     if isinstance(error, OSError) and error.strerror:
         return f"cannot be opened ({error.strerror.lower()}); check the path"
-    detail = str(error) or type(error).__name__
-    return f"the picture is damaged or cut off ({detail}); replace it, or save it anew as PNG"
+    detail = f" ({error})" if str(error) else ""  # what Pillow asserts has no words
+    return f"the picture is damaged or cut off{detail}; replace it, or save it anew as PNG"
 
 
 def _unreadable_kind(path: Path) -> str:
