@@ -28,12 +28,13 @@ import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
-import fuzz_inputs
+import numpy as np
+from fuzz_commands import make_command
+from fuzz_inputs import Input, make_list, make_model, make_picture
 
 from vjcascade.messages import duration
 
@@ -60,6 +61,14 @@ class Case(NamedTuple):
         return f"{self.kind}:{self.number}"
 
 
+def make_input(case: Case, seed: int) -> Input:
+    """Return an input; the same arguments give the same one."""
+    return MAKERS[case.kind](np.random.default_rng([seed, list(MAKERS).index(case.kind), case.number]))
+
+
+MAKERS = {"models": make_model, "lists": make_list, "pictures": make_picture, "commands": make_command}
+
+
 class Outcome(NamedTuple):
     """What became of an input: "taken", "refused" or "fault", and the sentence or the traceback."""
 
@@ -82,47 +91,66 @@ class Worker:
     def __init__(self, options: argparse.Namespace, folder: Path) -> None:
         self._options, self._folder = options, folder
         folder.mkdir()
-        self._start()
+        self._process: Any = None
+
+    def start(self) -> None:
+        """Start the process, if there is none, and wait until it is ready."""
+        if self._process is None:
+            self._process = self._new_process()
+            if self._answer(START_SECONDS) is None:
+                sys.exit("a worker does not start")
 
     def try_input(self, case: Case) -> Outcome:
         """Have an input tried."""
+        self.start()
         self._process.stdin.write(f"{case.kind} {case.number}\n".encode())
         self._process.stdin.flush()
         answer = self._answer(self._options.limit)
         if answer is None:
-            return Outcome(case, "fault", self._replace())
+            return Outcome(case, "fault", self._end())
         return Outcome(case, *json.loads(answer))
 
     def stop(self) -> None:
-        """End the process."""
-        os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        """End the process, and those that it has started."""
+        if self._process is not None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
 
-    def _start(self) -> None:
-        command = [sys.executable, "-W", "error", __file__, "--work-in", str(self._folder), "--seed", str(self._options.seed)]
-        command += ["--import", self._options.import_] if self._options.import_ else []
-        self._process: Any = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self._options.environment, start_new_session=True
+    def _new_process(self) -> Any:
+        command = [
+            sys.executable,
+            "-W",
+            "error",
+            __file__,
+            "--work-in",
+            str(self._folder),
+            "--seed",
+            str(self._options.seed),
+        ]
+        command += ["--first", str(self._options.first)] if self._options.first else []
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=self._options.environment,
+            start_new_session=True,
         )
-        if self._answer(START_SECONDS) is None:
-            sys.exit("a worker does not start")
 
     def _answer(self, seconds: float) -> bytes | None:
         """Return a line of the process; None if it does not come in time, or never will."""
         ready, _, _ = select.select([self._process.stdout], [], [], seconds)
         return (self._process.stdout.readline() or None) if ready else None
 
-    def _replace(self) -> str:
-        """Start another process, and say what was wrong with the last one."""
-        code = None
+    def _end(self) -> str:
+        """Do without the process, and say what was wrong with it."""
         try:
             code = self._process.wait(1)
+            said = f"the process ended with {signal.Signals(-code).name if code < 0 else code}"
         except subprocess.TimeoutExpired:
             self.stop()
-        self._start()
-        if code is None:
-            return f"it has not ended after {self._options.limit:g} s"
-        return f"the process ended with {signal.Signals(-code).name if code < 0 else code}"
+            said = f"it has not ended after {self._options.limit:g} s"
+        self._process = None
+        return said
 
 
 # In the worker.
@@ -135,8 +163,8 @@ def work(options: argparse.Namespace) -> None:
     for stream in (1, 2):
         os.dup2(os.open(printed, os.O_WRONLY | os.O_CREAT | os.O_APPEND), stream)
     _limit_memory()
-    if options.import_:
-        import_module(options.import_)
+    if options.first:
+        exec(compile(options.first.read_text(), options.first, "exec"), {})
     _warm_up()
     answers.write("ready\n")
     for line in sys.stdin:
@@ -147,14 +175,12 @@ def work(options: argparse.Namespace) -> None:
 
 def try_input(case: Case, seed: int, work_in: Path) -> tuple[str, str]:
     """Try an input in this process; return the result and what there is to say."""
-    from fuzz_rules import KINDS, Place, check_left, listing, trained_run
+    from fuzz_rules import KINDS, Place, check_left, listing
 
     folder, printed = work_in / "input", work_in / "printed"
     try:
-        given = fuzz_inputs.make_input(case.kind, seed, case.number)
+        given = make_input(case, seed)
         given.write(folder)
-        if case.kind == "commands":
-            fuzz_inputs.Input(trained_run(), ()).write(folder)
         before = listing(folder)
         sentence = KINDS[case.kind].try_input(given, Place(folder, case.number, printed))
         check_left(folder, before, given, is_refused=sentence is not None)
@@ -175,13 +201,11 @@ def _limit_memory() -> None:
 
 def _warm_up() -> None:
     """Compile and import all that inputs may need, so that none takes long because it is the first."""
-    from fuzz_rules import trained_run
-
     from vjcascade.cli.main import run
 
     if run(["warmup"]):
         sys.exit("the kernels cannot be compiled")
-    trained_run()
+    make_input(Case("commands", 0), 0)
 
 
 # In the program that watches.
@@ -216,6 +240,7 @@ def workers(options: argparse.Namespace, folder: Path, n: int) -> Iterator[list[
     try:
         for i in range(n):
             started.append(Worker(options, folder / str(i)))
+            started[-1].start()
         yield started
     finally:
         for worker in started:
@@ -242,7 +267,10 @@ class Report:
         if n_done * REPORTS // self._n_all > (n_done - 1) * REPORTS // self._n_all:
             seconds = time.monotonic() - self._began
             left = duration(seconds / n_done * (self._n_all - n_done))
-            print(f"{n_done:,} of {self._n_all:,} inputs in {duration(seconds)}, {left} left, {self.n_faults} faults", flush=True)
+            print(
+                f"{n_done:,} of {self._n_all:,} inputs in {duration(seconds)}, {left} left, {self.n_faults} faults",
+                flush=True,
+            )
 
     @property
     def n_faults(self) -> int:
@@ -263,7 +291,7 @@ class Report:
         case = outcome.case
         folder = self._options.keep / f"{case.kind}-{case.number}"
         shutil.rmtree(folder, ignore_errors=True)
-        given = fuzz_inputs.make_input(case.kind, self._options.seed, case.number)
+        given = make_input(case, self._options.seed)
         given.write(folder / "input")
         (folder / "fault.txt").write_text(f"{given.words!r}\n\n{outcome.text}", errors="backslashreplace")
 
@@ -271,17 +299,33 @@ class Report:
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Return the options of the program."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--kinds", nargs="+", choices=N_INPUTS, default=list(N_INPUTS), help="kinds of inputs; all if not given")
+    parser.add_argument(
+        "--kinds",
+        nargs="+",
+        choices=N_INPUTS,
+        default=list(N_INPUTS),
+        help="kinds of inputs; all if not given",
+    )
     parser.add_argument("--share", type=float, default=1.0, help="of the inputs of a whole run, those to try")
     parser.add_argument("--inputs", type=int, help="how many to try of each kind")
-    parser.add_argument("--only", type=_case, action="append", help="try this input alone, as models:17; may be repeated")
+    parser.add_argument(
+        "--only", type=_case, action="append", help="try this input alone, as models:17; may be repeated"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the inputs")
     parser.add_argument("--limit", type=float, default=10.0, help="seconds that an input may take")
     parser.add_argument("--workers", type=int, default=2, help="processes that try inputs")
     parser.add_argument("--keep", type=Path, help="folder for inputs with faults")
-    parser.add_argument("--cache", type=Path, help="folder for kernels with bounds checks; if not given, they are compiled anew")
-    parser.add_argument("--no-bounds-checks", action="store_true", help="use the kernels that are compiled already")
-    parser.add_argument("--import", dest="import_", help="module that workers import first, as to plant a fault")
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        help="folder for kernels with bounds checks; if not given, they are compiled anew",
+    )
+    parser.add_argument(
+        "--no-bounds-checks", action="store_true", help="use the kernels that are compiled already"
+    )
+    parser.add_argument(
+        "--first", type=Path, help="Python file that workers run before all else, as to plant a fault"
+    )
     parser.add_argument("--work-in", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
 
@@ -298,7 +342,8 @@ def chosen(options: argparse.Namespace) -> list[Case]:
     if options.only:
         return options.only
     numbers = [
-        [Case(kind, i) for i in range(options.inputs or max(round(options.share * N_INPUTS[kind]), 1))] for kind in options.kinds
+        [Case(kind, i) for i in range(options.inputs or max(round(options.share * N_INPUTS[kind]), 1))]
+        for kind in options.kinds
     ]
     return [case for cases in itertools.zip_longest(*numbers) for case in cases if case is not None]
 

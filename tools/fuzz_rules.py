@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -9,15 +10,12 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-import builders
 import numpy as np
-from fuzz_inputs import Input
+from fuzz_inputs import Input, builders
 from sample_cascades import assert_same
 
 from vjcascade import Cascade, Size
@@ -42,7 +40,7 @@ MOST_CHARACTERS, MOST_LINES = 700, 50
 """Of a line, and lines of what refuses something; lists say line by line what is wrong."""
 
 
-class Fault(Exception):
+class FaultError(Exception):
     """A rule is broken."""
 
 
@@ -66,7 +64,7 @@ class Kind(Protocol):
 
         Raises
         ------
-        Fault
+        FaultError
             If a rule is broken. Whatever else is raised breaks one, too.
         """
 
@@ -148,21 +146,27 @@ def _photos() -> list[np.ndarray]:
 
 
 def _check_windows(crops: Positives) -> None:
-    if crops.windows.shape != (len(crops), 8, 8) or crops.windows.dtype != np.uint8 or len(crops) != len(crops.groups):
-        raise Fault(f"windows of shape {crops.windows.shape}, {crops.windows.dtype}")
+    if (
+        crops.windows.shape != (len(crops), 8, 8)
+        or crops.windows.dtype != np.uint8
+        or len(crops) != len(crops.groups)
+    ):
+        raise FaultError(f"windows of shape {crops.windows.shape}, {crops.windows.dtype}")
 
 
 def _check_photos(photos: BackgroundImages) -> None:
     for i, size in enumerate(photos.sizes):
         ignored = photos.ignored(i)
         if photos[i].shape != size[::-1] or photos[i].dtype != np.uint8 or (ignored[:, 2:] <= 0).any():
-            raise Fault(f"photo {i}: shape {photos[i].shape}, {photos[i].dtype}, to ignore {ignored.tolist()}")
+            raise FaultError(
+                f"photo {i}: shape {photos[i].shape}, {photos[i].dtype}, to ignore {ignored.tolist()}"
+            )
 
 
 def _check_notes(notes: list[str]) -> None:
     for text in notes:
         if len(text) > MOST_CHARACTERS or "\n" in text:
-            raise Fault(f"a note is no readable line: {text[:300]!r}")
+            raise FaultError(f"a note is no readable line: {text[:300]!r}")
 
 
 def _train(crops: Path | list[np.ndarray], photos: Path | list[np.ndarray]) -> None:
@@ -186,12 +190,16 @@ class Pictures:
                 _check_refused(read, path, str(error))
             return _sentence(error, f"{path}: ")
         gray, (upright, _) = read_gray(path), read_upright(path)
-        if pixels.dtype != np.uint8 or (pixels.ndim != 2 and pixels.shape[2:] != (3,)) or not pixels.flags.writeable:
-            raise Fault(f"the picture has shape {pixels.shape}, {pixels.dtype}, flags {pixels.flags}")
+        if (
+            pixels.dtype != np.uint8
+            or (pixels.ndim != 2 and pixels.shape[2:] != (3,))
+            or not pixels.flags.writeable
+        ):
+            raise FaultError(f"the picture has shape {pixels.shape}, {pixels.dtype}, flags {pixels.flags}")
         if image_size(path) != pixels.shape[1::-1] or not 0 < pixels.shape[0] * pixels.shape[1] <= MAX_PIXELS:
-            raise Fault(f"the picture has shape {pixels.shape}, announced was {image_size(path)}")
+            raise FaultError(f"the picture has shape {pixels.shape}, announced was {image_size(path)}")
         if (to_gray(pixels) != gray).any() or (gray != upright).any():
-            raise Fault("grey levels depend on how they are read")
+            raise FaultError("grey levels depend on how they are read")
         return None
 
 
@@ -201,8 +209,8 @@ def _check_refused(read: object, path: Path, sentence: str) -> None:
     except CascadeError as error:
         if str(error) == sentence:
             return
-        raise Fault(f"read_image says {sentence!r}, another reader {str(error)!r}") from None
-    raise Fault(f"read_image says {sentence!r}, another reader takes it")
+        raise FaultError(f"read_image says {sentence!r}, another reader {str(error)!r}") from None
+    raise FaultError(f"read_image says {sentence!r}, another reader takes it")
 
 
 class Commands:
@@ -210,7 +218,7 @@ class Commands:
 
     def try_input(self, given: Input, place: Place) -> str | None:
         """Run a command line; return what it says, if it ends with the code for wrong input."""
-        with _inside(place.folder):
+        with contextlib.chdir(place.folder):
             code = (
                 _run_alone(given.words, place.printed)
                 if place.happens(OWN_PROCESS_SHARE) and "\0" not in "".join(given.words)
@@ -220,12 +228,12 @@ class Commands:
         sys.stderr.flush()
         text = place.printed.read_text(errors="replace")
         if code not in (0, 2) or "internal error" in text or "Traceback" in text:
-            raise Fault(f"exit code {code}: {text[-2000:]}")
+            raise FaultError(f"exit code {code}: {text[-2000:]}")
         if code == 0:
             return None
         _check_sentence(text)
         if found := re.search(r"[\x00-\x08\x0b-\x1f\x7f]", text):
-            raise Fault(f"{found[0]!r} reaches the terminal: {text[:2000]!r}")
+            raise FaultError(f"{found[0]!r} reaches the terminal: {text[:2000]!r}")
         return text
 
 
@@ -233,25 +241,22 @@ def _run_alone(words: tuple[str, ...], printed: Path) -> int:
     with printed.open("ab") as file:
         command = [sys.executable, "-m", "vjcascade", *words]
         try:
-            return subprocess.run(command, stdout=file, stderr=file, timeout=COMMAND_SECONDS, check=False).returncode
+            return subprocess.run(
+                command, stdout=file, stderr=file, timeout=COMMAND_SECONDS, check=False
+            ).returncode
         except subprocess.TimeoutExpired:
-            raise Fault(f"it has not ended after {COMMAND_SECONDS} s") from None
+            raise FaultError(f"it has not ended after {COMMAND_SECONDS} s") from None
         except ValueError as error:  # no system takes such words
             file.write(f"vjcascade: error: {error}".encode())
             return 2
 
 
-@contextmanager
-def _inside(folder: Path) -> Iterator[None]:
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
-        yield
-    finally:
-        os.chdir(before)
-
-
-KINDS: dict[str, Kind] = {"models": Models(), "lists": Lists(), "pictures": Pictures(), "commands": Commands()}
+KINDS: dict[str, Kind] = {
+    "models": Models(),
+    "lists": Lists(),
+    "pictures": Pictures(),
+    "commands": Commands(),
+}
 
 
 def _sentence(error: CascadeError, name: str) -> str:
@@ -259,30 +264,22 @@ def _sentence(error: CascadeError, name: str) -> str:
     text = str(error)
     _check_sentence(text)
     if name not in text:
-        raise Fault(f"{name!r} is not named: {text[:300]!r}")
+        raise FaultError(f"{name!r} is not named: {text[:300]!r}")
     return text
 
 
 def _check_sentence(text: str) -> None:
     lines = text.splitlines()
     if not text.strip() or len(lines) > MOST_LINES or max(map(len, lines)) > MOST_CHARACTERS:
-        raise Fault(f"no readable sentence, {len(lines)} lines, {len(text)} characters: {text[:2000]!r}")
+        raise FaultError(f"no readable sentence, {len(lines)} lines, {len(text)} characters: {text[:2000]!r}")
     if found := _UNREADABLE.search(text):
-        raise Fault(f"{found[0]!r} in a sentence: {text[:2000]!r}")
+        raise FaultError(f"{found[0]!r} in a sentence: {text[:2000]!r}")
 
 
-_UNREADABLE = re.compile(r"Traceback|internal error|\b[A-Z]\w+(Error|Exception)\b|<[\w.]+ object at|\barray\(")
+_UNREADABLE = re.compile(
+    r"Traceback|internal error|\b[A-Z]\w+(Error|Exception)\b|<[\w.]+ object at|\barray\("
+)
 """What belongs to programs, not to people."""
-
-
-@functools.cache
-def trained_run() -> dict[str, bytes]:
-    """Return the files of a run of training, which command lines talk of; only the times in it differ from run to run."""
-    with tempfile.TemporaryDirectory() as folder:
-        settings = TrainingSettings(max_stages=2, max_weak=2, n_negatives=30, max_windows=5_000)
-        train(_crops(), _photos(), folder, settings, window=(8, 8), n_threads=1)
-        paths = [path for path in Path(folder).rglob("*") if path.is_file()]
-        return {f"run/{path.relative_to(folder).as_posix()}": path.read_bytes() for path in paths}
 
 
 def listing(folder: Path) -> dict[str, str]:
@@ -301,26 +298,26 @@ def _content(path: Path) -> str:
 
 
 def check_left(folder: Path, before: dict[str, str], given: Input, *, is_refused: bool) -> None:
-    """Raise `Fault` if inputs have changed, or if what is new is not whole; outputs that a command names may change."""
+    """Raise `FaultError` if inputs have changed, or if what is new is not whole; outputs that a command names may change."""
     after = listing(folder)
     outputs = _outputs(given.words)
     changed = [name for name in before if after.get(name) != before[name] and not _is_below(name, outputs)]
     if changed:
-        raise Fault(f"changed or gone: {', '.join(changed)}")
+        raise FaultError(f"changed or gone: {', '.join(changed)}")
     for name in sorted(after.keys() - before.keys()):
         path = folder / name
         if path.is_dir():
             if is_refused and not any(path.iterdir()):
-                raise Fault(f"an empty folder is left: {name}")
+                raise FaultError(f"an empty folder is left: {name}")
         elif path.name.startswith(".") or path.suffix in {".tmp", ".part", ".lock"}:
-            raise Fault(f"left over: {name}")
+            raise FaultError(f"left over: {name}")
         elif name not in outputs:
             _check_whole(path)
 
 
 def _outputs(words: tuple[str, ...]) -> set[str]:
     """Return what a command line names as its outputs, in the form of `listing`."""
-    pairs = [word.partition("=")[::2] for word in words if "=" in word] + list(zip(words, words[1:], strict=False))
+    pairs = [word.partition("=")[::2] for word in words if "=" in word] + list(pairwise(words))
     named = [value for option, value in pairs if option in {"-o", "--output", "--draw", "--events"}]
     named += words[2:] if words[0] == "convert" else ()
     return {os.path.normpath(name) for name in named}
@@ -343,6 +340,6 @@ def _check_whole(path: Path) -> None:
             for line in path.read_text().splitlines():
                 json.loads(line)
         case ".html" if not path.read_text().rstrip().endswith("</html>"):
-            raise Fault(f"{path.name} is not whole")
+            raise FaultError(f"{path.name} is not whole")
         case _ if not path.stat().st_size:
-            raise Fault(f"{path.name} is empty")
+            raise FaultError(f"{path.name} is empty")

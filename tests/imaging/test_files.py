@@ -359,6 +359,14 @@ def test_pictures_of_other_kinds_are_named(tmp_path):
             read_image(path)
 
 
+def test_exif_behind_the_pixels_of_a_png_counts_for_its_size(tmp_path):
+    data = pillow(Image.new("L", (30, 20), 7), "PNG", exif=exif(6))
+    start, pixels, end = data.index(b"eXIf") - 4, data.index(b"IDAT") - 4, data.index(b"IEND") - 4
+    path = stored(tmp_path, data[:start] + data[pixels:end] + data[start:pixels] + data[end:])
+    assert image_size(path) == (20, 30)
+    assert read_image(path).shape == (30, 20)
+
+
 def test_what_exif_turns_is_told(tmp_path, rng):
     image = Image.fromarray(rng.integers(0, 256, (20, 30), np.uint8))
     for orientation, is_turned in ((None, False), (1, False), (6, True), (3, True), (99, False)):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from picture_files import pillow, png, stored
+from picture_files import chunk, pillow, png, stored, tiff
 from PIL import Image
 
 import vjcascade
@@ -127,6 +127,37 @@ def test_a_palette_of_nothing_is_refused_in_words(tmp_path):
     path = stored(tmp_path, data[:start] + data[end:])
     with pytest.raises(ImageError, match=r"picture\.dat: the picture is damaged or cut off; replace it"):
         read_image(path)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(pillow(Image.new("RGBA", (33, 24)), "PNG"), id="png"),
+        pytest.param(tiff(np.zeros((24, 33), np.uint8), tile=(16, 16)), id="tiff"),
+    ],
+)
+def test_headers_that_claim_more_than_the_file_has_are_refused_at_once(tmp_path, data):
+    if data.startswith(b"\x89PNG"):
+        data = data[:8] + chunk(b"IHDR", struct.pack(">II", 33, 5_000_000) + data[24:29]) + data[33:]
+    else:
+        place = data.index(struct.pack("<HH", 257, 4))
+        data = data[:place] + struct.pack("<HHII", 257, 4, 1, 5_000_000) + data[place + 12 :]
+    began = time.monotonic()
+    with pytest.raises(ImageError, match="its header claims 33x5000000 pixels, and the file has fewer"):
+        read_image(stored(tmp_path, data))
+    assert time.monotonic() - began < 1
+
+
+def test_what_pillow_logs_is_not_printed(tmp_path):
+    data = tiff(np.zeros((24, 33, 3), np.uint8), photometric="rgb")
+    place = data.index(struct.pack("<HHIH", 277, 3, 1, 3)) + 8
+    code = "import sys; from vjcascade.imaging import read_image; read_image(sys.argv[1])"
+    path = stored(tmp_path, data[:place] + b"\x03\x01" + data[place + 2 :])
+    run = subprocess.run(
+        [sys.executable, "-c", code, path], capture_output=True, text=True, check=False, cwd=PROJECT
+    )
+    assert "More samples" not in run.stderr
+    assert "ImageError" in run.stderr.splitlines()[-1]
 
 
 def test_a_picture_too_large_for_the_memory_is_called_so(tmp_path, photo, monkeypatch):

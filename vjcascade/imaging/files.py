@@ -5,8 +5,10 @@ from __future__ import annotations
 import ctypes
 import functools
 import io
+import logging
 import os
 import re
+import struct
 import threading
 import warnings
 from collections.abc import Iterator
@@ -166,7 +168,7 @@ def decoding_memory(path: str | os.PathLike[str]) -> int:
 
 
 def image_size(path: str | os.PathLike[str]) -> Size:
-    """Return the size that `read_image` will give, from the header alone.
+    """Return the size that `read_image` will give; only a PNG with EXIF behind its pixels is decoded for it.
 
     Raises
     ------
@@ -174,6 +176,8 @@ def image_size(path: str | os.PathLike[str]) -> Size:
         If the file cannot be opened or its header is not that of a picture.
     """
     with _opened(Path(path), MAX_PIXELS) as picture:
+        if picture.format == "PNG" and _has_exif_chunk(picture):
+            picture.load()  # finds EXIF behind the pixels, too
         width, height = picture.size
         return Size(height, width) if _orientation(picture) in (5, 6, 7, 8) else Size(width, height)
 
@@ -271,14 +275,16 @@ def _refuse_incomplete_jpeg(path: Path) -> None:
 
 _PILLOW = re.compile(r"PIL\.")
 _filtering = threading.Lock()
+_SILENT = logging.NullHandler()
 
 
 def _silence_pillow() -> None:
-    """Ignore warnings that arise in Pillow's own modules (bad EXIF, odd palettes, large pictures).
+    """Ignore warnings that arise in Pillow's own modules (bad EXIF, odd palettes, large pictures), and what it logs.
 
     For the whole process, because `warnings.catch_warnings` swaps its filters anyway: two threads that overlap in
     it undo each other's, for good. The filter is put first again where another one has been put before it.
     """
+    logging.getLogger("PIL").addHandler(_SILENT)
     with _filtering:
         if [module for _, _, _, module, _ in warnings.filters[:1]] != [_PILLOW]:
             warnings.filterwarnings("ignore", module=_PILLOW.pattern)
@@ -337,6 +343,30 @@ def _check_header(picture: Image.Image, max_pixels: int) -> None:
     if picture.format == "TIFF":
         _silence_libtiff()
         _refuse_misread_tiff(picture)
+    _refuse_unfilled(picture)
+
+
+DEFLATE_RATIO = 1032
+"""A byte of a PNG unpacks to so many at most."""
+
+
+def _refuse_unfilled(picture: Image.Image) -> None:
+    """Refuse a header that claims more pixels than the file can have: Pillow would take seconds to make them black."""
+    n_pixels = picture.size[0] * picture.size[1]
+    if picture.format == "PNG":
+        n_bands = len(picture.getbands())
+        bits = 1 if n_bands == 1 else 8 * n_bands  # at least
+        n_bytes = os.fstat(picture.fp.fileno()).st_size  # type: ignore[attr-defined]
+        is_unfilled = n_pixels * bits > 8 * DEFLATE_RATIO * n_bytes
+    else:
+        tiles = (tile.extents for tile in picture.tile)  # type: ignore[attr-defined]
+        areas = ((right - left) * (bottom - top) for left, top, right, bottom in tiles)
+        is_unfilled = picture.format == "TIFF" and sum(areas) < n_pixels
+    if is_unfilled:
+        width, height = picture.size
+        raise ImageError(
+            f"its header claims {width}x{height} pixels, and the file has fewer; replace the file"
+        )
 
 
 def _refuse_misread_tiff(picture: Image.Image) -> None:
@@ -398,6 +428,24 @@ def _orientation(picture: Image.Image) -> int:
     except Exception:  # broken EXIF raises anything, and is no reason to refuse the pixels
         return 1
     return orientation if 1 <= orientation <= 8 else 1
+
+
+def _has_exif_chunk(picture: Image.Image) -> bool:
+    """Tell whether a PNG has EXIF that Pillow has not found yet."""
+    if "exif" in picture.info:
+        return False
+    file = picture.fp  # type: ignore[attr-defined]
+    place = file.tell()
+    try:
+        file.seek(8)
+        while len(head := file.read(8)) == 8:
+            length, kind = struct.unpack(">I4s", head)
+            if kind == b"eXIf":
+                return True
+            file.seek(length + 4, os.SEEK_CUR)
+        return False
+    finally:
+        file.seek(place)
 
 
 def _upright(pixels: NDArray[np.uint8], orientation: int) -> NDArray[np.uint8]:
