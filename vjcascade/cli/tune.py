@@ -61,8 +61,8 @@ def tune(  # noqa: PLR0913  each is a user's choice
     from vjcascade.cli.console import PlainConsole
     from vjcascade.cli.outputs import check_output_file, refuse_overwriting
     from vjcascade.cli.process import start_compiler
-    from vjcascade.evaluation.scenes import read_scenes
     from vjcascade.evaluation.goals import Goal
+    from vjcascade.evaluation.scenes import read_scenes
 
     goal = Goal(recall, fppi, precision)
     check_output_file(output)
@@ -102,7 +102,7 @@ class _Pictures(Sequence[Any]):
 def _tuned(
     cascade: Cascade,
     pictures: Sequence[Any],
-    boxes: Sequence[NDArray[np.int32]],
+    boxes: Sequence[NDArray[np.float64]],
     goal: Any,
     min_overlap: float,
     threads: int | None,
