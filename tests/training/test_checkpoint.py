@@ -19,7 +19,7 @@ from vjcascade.files import MODEL_NAME
 from vjcascade.training.checkpoint import Checkpoint
 from vjcascade.training.mining.retained_negatives import RetainedNegatives
 from vjcascade.training.settings import TrainingSettings
-from vjcascade.training.warm_start import BaseModel, first_stages
+from vjcascade.training.warm_start import BaseModel
 from vjcascade.types import FeatureType, Size
 
 WINDOW = Size(24, 24)
@@ -219,12 +219,12 @@ def with_other_leaf(cascade):
 
 
 def with_fewer_stages(cascade):
-    return first_stages(cascade, 1)
+    return cascade.first_stages(1)
 
 
 def without_any_trace_of_a_stage(cascade):
     metadata = {**cascade.metadata, "stages": cascade.metadata["stages"][:1]}
-    return first_stages(cascade, 1).with_metadata(metadata)
+    return cascade.first_stages(1).with_metadata(metadata)
 
 
 EDITS = [with_other_threshold, with_other_leaf, with_fewer_stages, without_any_trace_of_a_stage]

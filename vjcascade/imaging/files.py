@@ -218,15 +218,16 @@ def _decoded(path: str | os.PathLike[str], max_pixels: int) -> tuple[NDArray[np.
     Returned as well is the EXIF orientation that was applied, 1 for none.
     """
     with _opened_to_decode(Path(path), max_pixels) as picture:
-        orientation = _orientation(picture)
-        return _upright(_pixels(picture, picture.format), orientation), orientation
+        pixels = _pixels(picture, picture.format)
+        orientation = _orientation(picture)  # after the pixels: EXIF may lie behind them
+        return _upright(pixels, orientation), orientation
 
 
 def _decoded_gray(path: str | os.PathLike[str], max_pixels: int) -> tuple[NDArray[np.uint8], int]:
     """Read a picture file as writable grey levels, a band after the other; see `_decoded`."""
     with _opened_to_decode(Path(path), max_pixels) as picture:
+        picture.load()  # Pillow turns TIFFs upright here, and finds EXIF behind the pixels
         orientation = _orientation(picture)
-        picture.load()  # Pillow turns TIFFs upright here
         width, height = picture.size
         bands = blocks(height, max(_BAND // width, 1))
         if len(bands) == 1:

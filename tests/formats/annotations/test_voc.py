@@ -104,5 +104,9 @@ def test_too_much_is_refused(folder, monkeypatch):
 @given(st.integers(0, 300), st.sampled_from(["", "<", ">", "&", "\0", "</object>", "<bndbox>", "9" * 50]))
 def test_spoiled_files_end_in_a_sentence_or_in_boxes(folder, place, inserted):
     text = annotation(thing((1, 1, 24, 12)), thing((3, 4, 5, 6), difficult=1))
-    found = read(folder, text[:place] + inserted + text[place + 1 :])
-    assert len(found.pictures) + len(found.faults) == 1
+    try:
+        found = read(folder, text[:place] + inserted + text[place + 1 :])
+    except SourceError as error:  # one of the names is another now
+        assert "objects of 2 kinds" in str(error)
+    else:
+        assert len(found.pictures) + len(found.faults) == 1
