@@ -10,6 +10,7 @@ from vjcascade.files import (
     append_whole,
     made_folder,
     nameless_file,
+    read_at_most,
     remove_leftovers,
     write_atomic,
     write_together,
@@ -225,3 +226,13 @@ def test_folders_that_stay_empty_go_again(tmp_path):
         (tmp_path / "a" / "b" / "file").unlink()
         (tmp_path / "a" / "b").rmdir()
     assert names(tmp_path) == ["a"]
+
+
+@posix_only
+def test_what_has_no_end_is_not_read_whole(tmp_path):
+    (tmp_path / "a").write_bytes(b"abc")
+    assert read_at_most(tmp_path / "a", 3) == b"abc"
+    for path in (tmp_path / "a", Path("/dev/zero")):
+        with pytest.raises(OSError, match="it has more than") as caught:
+            read_at_most(path, 2)
+        assert caught.value.filename == str(path)

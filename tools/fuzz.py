@@ -180,6 +180,7 @@ def try_input(case: Case, seed: int, work_in: Path) -> tuple[str, str]:
     folder, printed = work_in / "input", work_in / "printed"
     try:
         given = make_input(case, seed)
+        shutil.rmtree(folder, ignore_errors=True)  # of a process that was killed
         given.write(folder)
         before = listing(folder)
         sentence = KINDS[case.kind].try_input(given, Place(folder, case.number, printed))
@@ -188,8 +189,6 @@ def try_input(case: Case, seed: int, work_in: Path) -> tuple[str, str]:
             return "fault", f"a library printed: {printed.read_text(errors='replace')[:500]!r}"
     except BaseException:
         return "fault", traceback.format_exc()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     return ("taken", "") if sentence is None else ("refused", sentence)
 
 

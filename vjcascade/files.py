@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -10,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
+
+from vjcascade.messages import memory_size
 
 _TEMPORARY = ".vjcascade-{}.tmp"
 """What files are called that are not to stay; see `remove_leftovers`."""
@@ -40,6 +43,39 @@ def real_path(path: str | os.PathLike[str]) -> Path:
     True
     """
     return Path(os.path.realpath(path))
+
+
+def read_at_most(path: Path, most: int) -> bytes:
+    """Read a file whole that somebody has named: it may be a pipe, or a device without an end.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    most : int
+        Bytes.
+
+    Returns
+    -------
+    bytes
+        The whole content.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read, or has more bytes.
+
+    Examples
+    --------
+    >>> read_at_most(Path("/dev/zero"), 2**20)
+    Traceback (most recent call last):
+    OSError: [Errno 27] it has more than 1 MiB: '/dev/zero'
+    """
+    with path.open("rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"it has more than {memory_size(most)}", str(path))
+    return data
 
 
 def write_atomic(path: Path, data: bytes) -> None:

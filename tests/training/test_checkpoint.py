@@ -219,7 +219,7 @@ def with_other_leaf(cascade):
 
 
 def with_fewer_stages(cascade):
-    return cascade.first_stages(1)
+    return cascade.first_stages(1).with_metadata(cascade.metadata)
 
 
 def without_any_trace_of_a_stage(cascade):

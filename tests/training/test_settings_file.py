@@ -129,6 +129,12 @@ def test_files_that_are_not_there(written):
         read_settings(path.parent)
 
 
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs a device without an end")
+def test_a_device_without_an_end_is_refused():
+    with pytest.raises(SettingsError, match=r"^/dev/zero cannot be read: it has more than 1 MiB$"):
+        read_settings("/dev/zero")
+
+
 @given(st.text(max_size=40))
 def test_no_text_breaks_it(tmp_path_factory, text):
     path = tmp_path_factory.getbasetemp() / "any.toml"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import tomllib
 from dataclasses import fields
 from os import PathLike
@@ -9,8 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from vjcascade.errors import SettingsError
+from vjcascade.files import read_at_most
 from vjcascade.messages import near_file, suggest
 from vjcascade.training.settings import Preset, TrainingSettings, preset_settings
+
+MAX_BYTES = 2**20
+"""Of a settings file."""
 
 
 def read_settings(path: str | PathLike[str], **changes: Any) -> TrainingSettings:
@@ -64,9 +69,12 @@ def _settings(given: dict[str, Any]) -> TrainingSettings:
 def _read(path: Path) -> dict[str, Any]:
     """Return what a file says, by field."""
     try:
-        given = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # some editors begin a file with a mark
+        data = io.BytesIO(read_at_most(path, MAX_BYTES))
+        given = tomllib.loads(
+            io.TextIOWrapper(data, "utf-8-sig").read()
+        )  # some editors begin a file with a mark
     except OSError as error:
-        near = near_file(path)
+        near = near_file(path) if isinstance(error, FileNotFoundError) else ""
         hint = f"; did you mean {near!r}?" if near else ""
         raise SettingsError(f"{path} cannot be read: {error.strerror}{hint}") from None
     except UnicodeDecodeError:

@@ -229,6 +229,13 @@ def test_files_that_are_no_lists_are_named_for_what_they_are(folder, name, data,
         read_boxes_list(folder / name)
 
 
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs a device without an end")
+@pytest.mark.parametrize("read", [read_boxes_list, read_image_list])
+def test_a_device_without_an_end_is_refused(read):
+    with pytest.raises(SourceError, match=r"^/dev/zero cannot be read: it has more than 256 MiB$"):
+        read("/dev/zero")
+
+
 @pytest.mark.parametrize("line", ["file 2 1 1 2 30 30", "imagea 1 1 2 30 30", "images 2", "file_7 1 0 0 9 9"])
 def test_a_line_with_numbers_names_no_columns(folder, line):
     (folder / "info.dat").write_text(f"{line}\na.png 1 1 2 3 4\n")

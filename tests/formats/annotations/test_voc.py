@@ -107,6 +107,6 @@ def test_spoiled_files_end_in_a_sentence_or_in_boxes(folder, place, inserted):
     try:
         found = read(folder, text[:place] + inserted + text[place + 1 :])
     except SourceError as error:  # one of the names is another now
-        assert "objects of 2 kinds" in str(error)
+        assert "objects of 2 kinds" in str(error)  # noqa: PT017
     else:
         assert len(found.pictures) + len(found.faults) == 1

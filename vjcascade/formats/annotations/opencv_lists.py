@@ -33,6 +33,9 @@ _COLUMNS = frozenset({
 
 _FORM = "NAME COUNT X Y WIDTH HEIGHT ... in whole numbers"
 
+MAX_BYTES = 256 * 2**20
+"""Of a list: millions of lines."""
+
 MAX_DIGITS = 9
 """Numbers of more digits are wrong: no picture is so large."""
 
@@ -208,7 +211,7 @@ class _Reader:
 
 
 def _read_text(path: Path) -> tuple[str, tuple[str, ...]]:
-    data = read_bytes(path)
+    data = read_bytes(path, MAX_BYTES)
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # PowerShell's `dir > bg.txt`
         return data.decode("utf-16", errors="replace"), ()
     if b"\0" in data:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from vjcascade.errors import SourceError
+from vjcascade.files import read_at_most
 from vjcascade.messages import pluralize, suggest
 
 Coordinates: TypeAlias = tuple[float, float, float, float]
@@ -178,7 +179,7 @@ def read_bytes(path: Path, most: int = MAX_BYTES) -> bytes:
     """
     try:
         size = path.stat().st_size
-        data = path.read_bytes() if size <= most else b""
+        data = read_at_most(path, most) if size <= most else b""
     except OSError as error:
         raise SourceError(f"{path} cannot be read: {error.strerror}") from error
     if size > most:
