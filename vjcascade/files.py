@@ -151,7 +151,7 @@ class _Waiting:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._real = Path(os.path.realpath(path))
+        self._real = real_path(path)
         self.temporary = self._real.with_name(_TEMPORARY.format(secrets.token_hex(8)))
         self._is_special = path.exists() and not path.is_file()
 

@@ -17,7 +17,6 @@ from vjcascade.evaluation.curves import (
     EqualPoint,
     LogAverageMissRate,
     RecallAt,
-    RecallAtPerPicture,
     Steps,
     points,
 )
@@ -28,7 +27,7 @@ SCENES = st.lists(
     min_size=1,
     max_size=6,
 )
-MEASURES = (RecallAt(2), RecallAtPerPicture(0.5), BestF1(), LogAverageMissRate(), AveragePrecision())
+MEASURES = (RecallAt(2), RecallAt(0.5, per_picture=True), BestF1(), LogAverageMissRate(), AveragePrecision())
 
 
 def scene(scores, hits, n_objects):
@@ -63,7 +62,7 @@ def test_a_curve_by_hand():
 def test_its_numbers_by_hand():
     curve = detection_curve(HAND)
     assert [RecallAt(n).of(curve) for n in (0, 1, 2, 9)] == [1 / 4, 1 / 4, 3 / 4, 3 / 4]
-    assert [RecallAtPerPicture(n).of(curve) for n in (0, 0.49, 1)] == [1 / 4, 1 / 4, 3 / 4]
+    assert [RecallAt(n, per_picture=True).of(curve) for n in (0, 0.49, 1)] == [1 / 4, 1 / 4, 3 / 4]
     assert BestF1().of(curve) == pytest.approx(6 / 9)
     # Precisions made to fall: 1, 0.6, 0.6, 0.6; 26 of the 101 hit rates are at most 0.25, 50 more at most 0.75.
     assert AveragePrecision().of(curve) == pytest.approx((26 * 1 + 50 * 0.6) / 101)

@@ -16,12 +16,11 @@ from vjcascade.evaluation.curves import (
     EqualPoint,
     LogAverageMissRate,
     RecallAt,
-    RecallAtPerPicture,
 )
 from vjcascade.evaluation.intervals import Difference, Interval, bootstrap, paired_differences, scene_weights
 from vjcascade.evaluation.matching import Matches
 
-MEASURES = (RecallAtPerPicture(0.5), BestF1(), LogAverageMissRate(), AveragePrecision())
+MEASURES = (RecallAt(0.5, per_picture=True), BestF1(), LogAverageMissRate(), AveragePrecision())
 
 
 def scene(scores, hits, n_objects):

@@ -197,6 +197,39 @@ class Steps:
         ends = np.append(np.flatnonzero(np.diff(scores[order])), len(order) - 1)[: len(order)]
         return cls(scores[order][ends], ends, scenes[order], gains[order], false_alarms[order], n_objects)
 
+    @property
+    def n_rows(self) -> NDArray[np.int64]:
+        """Rows of each score, shape (n_steps,)."""
+        return np.diff(self.ends, prepend=-1)
+
+    def of_scenes(self, is_used: NDArray[np.bool_]) -> Steps:
+        """Return the steps of some of the scenes, which keep their numbers.
+
+        Parameters
+        ----------
+        is_used : ndarray of shape (n_scenes,), dtype bool
+            Which ones.
+
+        Returns
+        -------
+        Steps
+            Without the rows, scores and objects of the others.
+
+        Examples
+        --------
+        >>> steps = Steps.of([Matches(np.array([score]), np.array([True]), 1) for score in (1.0, 2.0)])
+        >>> steps.of_scenes(np.array([True, False])).scores.tolist()
+        [1.0]
+        """
+        rows = is_used[self.scenes]
+        return Steps.of_rows(
+            np.repeat(self.scores, self.n_rows)[rows],
+            self.scenes[rows],
+            self.gains[rows],
+            self.false_alarms[rows],
+            self.n_objects * is_used,
+        )
+
     def curve(self, counts: NDArray[np.int64]) -> Curve:
         """Return the curve, or the curves, of scenes that each come so many times.
 
@@ -281,58 +314,37 @@ class Measure(ABC):
 
 @dataclass(frozen=True)
 class RecallAt(Measure):
-    """Share of the objects found with at most so many false alarms in all scenes together.
+    """Share of the objects found with at most so many false alarms.
 
     Attributes
     ----------
     false_alarms : float
         At least 0.
+    per_picture : bool
+        Whether they are counted per picture, or in all scenes together.
 
     Examples
     --------
-    >>> curve = detection_curve([Matches(np.array([3.0, 2.0, 1.0]), np.array([True, False, True]), 2)])
-    >>> float(RecallAt(0).of(curve)), float(RecallAt(1).of(curve))
-    (0.5, 1.0)
+    >>> curve = detection_curve([Matches(np.array([3.0, 2.0, 1.0]), np.array([True, False, True]), 2)] * 2)
+    >>> [float(RecallAt(n).of(curve)) for n in (0, 1, 2)]
+    [0.5, 0.5, 1.0]
+    >>> float(RecallAt(1, per_picture=True).of(curve))
+    1.0
     """
 
     false_alarms: float
+    per_picture: bool = False
 
     @property
     def name(self) -> str:
         """For tables."""
-        return f"recall at {self.false_alarms:g} false alarms"
+        per_picture = " per picture" if self.per_picture else ""
+        return f"recall at {self.false_alarms:g} false alarms{per_picture}"
 
     def of(self, curve: Curve) -> Floats:
         """Return the number of each curve; see `Measure`."""
-        return _recall_within(curve, curve.n_false_alarms <= self.false_alarms)
-
-
-@dataclass(frozen=True)
-class RecallAtPerPicture(Measure):
-    """Share of the objects found with at most so many false alarms per picture.
-
-    Attributes
-    ----------
-    false_alarms : float
-        At least 0.
-
-    Examples
-    --------
-    >>> curve = detection_curve([Matches(np.array([2.0, 1.0]), np.array([False, True]), 1)])
-    >>> float(RecallAtPerPicture(0.1).of(curve)), float(RecallAtPerPicture(1).of(curve))
-    (0.0, 1.0)
-    """
-
-    false_alarms: float
-
-    @property
-    def name(self) -> str:
-        """For tables."""
-        return f"recall at {self.false_alarms:g} false alarms per picture"
-
-    def of(self, curve: Curve) -> Floats:
-        """Return the number of each curve; see `Measure`."""
-        return _recall_within(curve, curve.false_alarms_per_picture <= self.false_alarms)
+        n_false = curve.false_alarms_per_picture if self.per_picture else curve.n_false_alarms
+        return _recall_within(curve, n_false <= self.false_alarms)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from vjcascade.cascade import Cascade
 from vjcascade.detection.detector import clipped
 from vjcascade.detection.grouping import large_classes, window_classes
 from vjcascade.errors import SettingsError
+from vjcascade.evaluation.curves import Steps
 from vjcascade.evaluation.goals import Figures, Goal
 from vjcascade.evaluation.margin_scan import MAX_WINDOWS, MarginScan, scan_margins
 from vjcascade.evaluation.matching import MIN_OVERLAP, Matches, match_detections
@@ -150,23 +151,6 @@ def tune(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Judged:
-    """What the detector finds in all scenes at some settings, best ranking score first."""
-
-    scenes: NDArray[np.intp]
-    scores: NDArray[np.float64]
-    hits: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, matches: Sequence[Matches]) -> _Judged:
-        """Return the detections of all scenes in one order."""
-        scenes = np.repeat(np.arange(len(matches)), [len(one.scores) for one in matches])
-        scores = np.concatenate([one.scores for one in matches])
-        order = np.argsort(-scores, kind="stable")
-        return cls(scenes[order], scores[order], np.concatenate([one.hits for one in matches])[order])
-
-
 class _Trials:
     """Settings, tried on scenes when they are asked for."""
 
@@ -182,7 +166,7 @@ class _Trials:
         self.cascade, self.truth = cascade, truth
         self.n_objects = np.array([len(boxes) for boxes in truth])
         self._pictures, self._min_overlap, self._n_threads = pictures, min_overlap, n_threads
-        self._judged: dict[OperatingPoint, _Judged] = {}
+        self._judged: dict[OperatingPoint, Steps] = {}
         self._progress, self._n_done = progress, 0
         self._n_fixed = max(1, cascade.n_stages - STAGES_TRIED + 1)
         self._scans: dict[float, list[MarginScan]] = {}
@@ -247,7 +231,7 @@ class _Trials:
         )
         return float(values.std()) if len(values) else 0.0
 
-    def judged(self, point: OperatingPoint) -> _Judged:
+    def judged(self, point: OperatingPoint) -> Steps:
         """Return what is found with some settings, whatever its ranking score."""
         point = replace(point, min_ranking_score=0.0)
         if point not in self._judged:
@@ -265,7 +249,7 @@ class _Trials:
                 self._matches(clipped(large_classes(one, min_neighbors), scan.size), truth)
                 for one, scan, truth in zip(classes, scans, self.truth, strict=True)
             ]
-            self._judged[replace(point, min_neighbors=min_neighbors)] = _Judged.of(matches)
+            self._judged[replace(point, min_neighbors=min_neighbors)] = Steps.of(matches)
 
     def _matches(self, found: Detections, truth: NDArray[np.float64]) -> Matches:
         return match_detections(found.boxes, found.ranking_scores, truth, min_overlap=self._min_overlap)
@@ -277,30 +261,24 @@ class _Trials:
 
     def figures(self, point: OperatingPoint, is_used: NDArray[np.bool_]) -> Figures:
         """Return the figures of a point on some of the scenes."""
-        judged = self.judged(point)
-        kept = is_used[judged.scenes] & (judged.scores >= point.min_ranking_score)
-        n_hits = int(judged.hits[kept].sum())
-        return Figures(
-            int(is_used.sum()), int(self.n_objects[is_used].sum()), n_hits, int(kept.sum()) - n_hits
-        )
+        steps = self.judged(point).of_scenes(is_used)
+        n_rows = int(steps.n_rows[steps.scores >= point.min_ranking_score].sum())
+        n_hits, n_false = int(steps.gains[:n_rows].sum()), int(steps.false_alarms[:n_rows].sum())
+        return Figures(int(is_used.sum()), int(steps.n_objects.sum()), n_hits, n_false)
 
 
 def _best_cut(
     trials: _Trials, point: OperatingPoint, goal: Goal, is_used: NDArray[np.bool_]
 ) -> tuple[float, OperatingPoint]:
     """Return the quality of some settings at the best limit of ranking scores, and with this limit."""
-    judged = trials.judged(point)
-    used = is_used[judged.scenes]
-    scores, hits = judged.scores[used], judged.hits[used]
+    steps = trials.judged(point).of_scenes(is_used)
+    scores = steps.scores
     if len(scores) == 0:
         return -1.0, point
-    ends = np.append(np.flatnonzero(np.diff(scores)), len(scores) - 1)
-    n_hits = np.cumsum(hits)[ends]
-    n_false = ends + 1 - n_hits
-    n_objects, n_scenes = int(trials.n_objects[is_used].sum()), int(is_used.sum())
-    qualities = goal.qualities(n_hits, n_false, n_objects, n_scenes)
+    n_hits, n_false = steps.gains.cumsum()[steps.ends], steps.false_alarms.cumsum()[steps.ends]
+    qualities = goal.qualities(n_hits, n_false, int(steps.n_objects.sum()), int(is_used.sum()))
     best = int(qualities.argmax())
-    limit = 0.0 if best == len(ends) - 1 else _between(scores[ends[best] + 1], scores[ends[best]])
+    limit = 0.0 if best == len(scores) - 1 else _between(scores[best + 1], scores[best])
     return float(qualities[best]), replace(point, min_ranking_score=limit)
 
 

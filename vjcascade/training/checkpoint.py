@@ -13,13 +13,12 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from vjcascade.cascade import CHANGES, Cascade
 from vjcascade.errors import SettingsError
-from vjcascade.files import MODEL_NAME, nearest_folder, write_together
+from vjcascade.files import MODEL_NAME, made_folder, nearest_folder, write_together
 from vjcascade.formats.cascade_files import dump_cascade
 from vjcascade.messages import pluralize
 from vjcascade.training.events import StageRecord
@@ -264,14 +263,10 @@ class Checkpoint(RunState):
         folder = self.path.parent
         kept = folder / RETAINED_NAME.format(cascade.n_stages)
         files = {kept: retained.packed(cascade.stages_digest), self.path: dump_cascade(cascade)}
-        is_new = not folder.exists()
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            write_together(files)
+            with made_folder(folder):
+                write_together(files)
         except OSError as error:
-            if is_new:
-                with suppress(OSError):  # others have written into it
-                    folder.rmdir()
             raise OSError(error.errno, self._what_is_lost(error, cascade), error.filename) from error
         self._remove_others(cascade)
 

@@ -1,0 +1,34 @@
+from .costs import normalised_expected_cost as normalised_expected_cost, skew as skew
+from .curves import Curve as Curve, detection_curve as detection_curve
+from .goals import Figures as Figures, Goal as Goal
+from .margin_scan import MarginScan as MarginScan, scan_margins as scan_margins
+from .matching import (
+    Matches as Matches,
+    MatchingRule as MatchingRule,
+    match_detections as match_detections,
+    matching_rule as matching_rule,
+)
+from .operating_point import OperatingPoint as OperatingPoint
+from .scenes import Scene as Scene, Scenes as Scenes, read_scenes as read_scenes
+from .tuning import Tuning as Tuning, tune as tune
+
+__all__ = [
+    "Curve",
+    "Figures",
+    "Goal",
+    "MarginScan",
+    "Matches",
+    "MatchingRule",
+    "OperatingPoint",
+    "Scene",
+    "Scenes",
+    "Tuning",
+    "detection_curve",
+    "match_detections",
+    "matching_rule",
+    "normalised_expected_cost",
+    "read_scenes",
+    "scan_margins",
+    "skew",
+    "tune",
+]
