@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import naive
@@ -365,6 +366,19 @@ def test_exif_behind_the_pixels_of_a_png_counts_for_its_size(tmp_path):
     path = stored(tmp_path, data[:start] + data[pixels:end] + data[start:pixels] + data[end:])
     assert image_size(path) == (20, 30)
     assert read_image(path).shape == (30, 20)
+    empty = b"\0\0\0\0eXIf" + zlib.crc32(b"eXIf").to_bytes(4, "big")
+    path = stored(tmp_path, data[:end] + empty + data[end:])  # the one behind counts
+    assert image_size(path) == (30, 20)
+    assert read_image(path).shape == (20, 30)
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_all_readers_give_the_same_reason(tmp_path, cut):
+    data = pillow(Image.fromarray(np.zeros((20, 30), np.float32)), "TIFF")
+    path = stored(tmp_path, data[:-200] if cut else data)
+    for read in (read_image, read_gray, read_upright):
+        with pytest.raises(ImageError, match="32-bit numbers have no fixed white"):
+            read(path)
 
 
 def test_what_exif_turns_is_told(tmp_path, rng):

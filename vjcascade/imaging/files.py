@@ -176,8 +176,8 @@ def image_size(path: str | os.PathLike[str]) -> Size:
         If the file cannot be opened or its header is not that of a picture.
     """
     with _opened(Path(path), MAX_PIXELS) as picture:
-        if picture.format == "PNG" and _has_exif_chunk(picture):
-            picture.load()  # finds EXIF behind the pixels, too
+        if picture.format == "PNG" and _has_late_exif(picture):
+            picture.load()  # finds it
         width, height = picture.size
         return Size(height, width) if _orientation(picture) in (5, 6, 7, 8) else Size(width, height)
 
@@ -217,16 +217,14 @@ def _decoded(path: str | os.PathLike[str], max_pixels: int) -> tuple[NDArray[np.
 
     Returned as well is the EXIF orientation that was applied, 1 for none.
     """
-    with _opened_to_decode(Path(path), max_pixels) as picture:
-        pixels = _pixels(picture, picture.format)
-        orientation = _orientation(picture)  # after the pixels: EXIF may lie behind them
-        return _upright(pixels, orientation), orientation
+    with _loaded(Path(path), max_pixels) as picture:
+        orientation = _orientation(picture)
+        return _upright(_pixels(picture, picture.format), orientation), orientation
 
 
 def _decoded_gray(path: str | os.PathLike[str], max_pixels: int) -> tuple[NDArray[np.uint8], int]:
     """Read a picture file as writable grey levels, a band after the other; see `_decoded`."""
-    with _opened_to_decode(Path(path), max_pixels) as picture:
-        picture.load()  # Pillow turns TIFFs upright here, and finds EXIF behind the pixels
+    with _loaded(Path(path), max_pixels) as picture:
         orientation = _orientation(picture)
         width, height = picture.size
         bands = blocks(height, max(_BAND // width, 1))
@@ -241,13 +239,16 @@ def _decoded_gray(path: str | os.PathLike[str], max_pixels: int) -> tuple[NDArra
 
 
 @contextmanager
-def _opened_to_decode(path: Path, max_pixels: int) -> Iterator[Image.Image]:
-    """Yield a picture as `_opened` does, ready to be decoded; a JPEG is complete."""
+def _loaded(path: Path, max_pixels: int) -> Iterator[Image.Image]:
+    """Yield a picture as `_opened` does, decoded: TIFFs are upright then, and EXIF behind the pixels is found."""
     with _opened(path, max_pixels) as picture:
         if picture.format == "JPEG":
             _refuse_incomplete_jpeg(path)
-        elif picture.format == "PPM":
+        if picture.format == "PPM":
             _keep_high_bytes(picture)
+        if picture.mode == "F" or (picture.mode == "I" and picture.format != "PPM"):
+            raise ImageError("32-bit numbers have no fixed white; save the picture with 8 or 16 bits")
+        picture.load()
         yield picture
 
 
@@ -431,17 +432,16 @@ def _orientation(picture: Image.Image) -> int:
     return orientation if 1 <= orientation <= 8 else 1
 
 
-def _has_exif_chunk(picture: Image.Image) -> bool:
-    """Tell whether a PNG has EXIF that Pillow has not found yet."""
-    if "exif" in picture.info:
-        return False
+def _has_late_exif(picture: Image.Image) -> bool:
+    """Tell whether a PNG has EXIF behind its pixels: it counts in place of any before, and Pillow has not read it."""
     file = picture.fp  # type: ignore[attr-defined]
-    place = file.tell()
+    place, is_behind = file.tell(), False
     try:
         file.seek(8)
         while len(head := file.read(8)) == 8:
             length, kind = struct.unpack(">I4s", head)
-            if kind == b"eXIf":
+            is_behind |= kind == b"IDAT"
+            if is_behind and kind == b"eXIf":
                 return True
             file.seek(length + 4, os.SEEK_CUR)
         return False
@@ -463,8 +463,6 @@ def _pixels(picture: Image.Image, format_: str | None) -> NDArray[np.uint8]:
     """Decode a picture, or a band of it, to grey or RGB."""
     if picture.mode.startswith("I;16") or (picture.mode == "I" and format_ == "PPM"):
         return _high_bytes(picture)
-    if picture.mode in ("I", "F"):
-        raise ImageError("32-bit numbers have no fixed white; save the picture with 8 or 16 bits")
     gray = picture.mode in ("1", "L", "LA", "La")
     if picture.has_transparency_data:
         return over_mid_grey(np.asarray(picture.convert("LA" if gray else "RGBA")))
