@@ -411,3 +411,24 @@ def to_gray(rgb):
 def over_mid_grey(values, alpha):
     """Lay pixels over mid grey; `alpha` in [0, 255]."""
     return np.rint(alpha / 255 * values + (1 - alpha / 255) * 128).astype(np.uint8)
+
+
+def sample_affine(gray, matrix, offset, width, height):
+    """Bilinear samples at `matrix @ (row, column) + offset`; beyond the border, of the pixels at the edge."""
+    last_row, last_column = len(gray) - 1, len(gray[0]) - 1
+
+    def pixel(row, column):
+        return float(gray[min(max(row, 0), last_row)][min(max(column, 0), last_column)])
+
+    rows = []
+    for i in range(height):
+        rows.append([])
+        for j in range(width):
+            y = min(max(matrix[0][0] * i + matrix[0][1] * j + offset[0], 0), last_row)
+            x = min(max(matrix[1][0] * i + matrix[1][1] * j + offset[1], 0), last_column)
+            top, left = int(y), int(x)
+            down, right = y - top, x - left
+            upper = (1 - right) * pixel(top, left) + right * pixel(top, left + 1)
+            lower = (1 - right) * pixel(top + 1, left) + right * pixel(top + 1, left + 1)
+            rows[-1].append((1 - down) * upper + down * lower)
+    return rows

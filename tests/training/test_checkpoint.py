@@ -18,7 +18,7 @@ from vjcascade.features import HaarMode
 from vjcascade.files import MODEL_NAME
 from vjcascade.training.checkpoint import Checkpoint
 from vjcascade.training.mining.retained_negatives import RetainedNegatives
-from vjcascade.training.settings import TrainingSettings
+from vjcascade.training.settings import Mirror, TrainingSettings
 from vjcascade.training.warm_start import BaseModel
 from vjcascade.types import FeatureType, Size
 
@@ -100,6 +100,8 @@ CHANGES = {
     "booster": "adaboost",
     "costs": 3.5,
     "mode": HaarMode.ALL,
+    "copies": 5,
+    "mirror": Mirror.NO,
     "hit_rate": 0.97,
     "false_alarm_rate": 0.123,
     "max_weak": 77,

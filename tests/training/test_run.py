@@ -75,7 +75,7 @@ def test_crops_inside_the_folder_of_the_photos_are_no_photos(pictures, rng):
     assert any("is among the positives, too" in note for note in notes)
 
 
-BRIEF = TrainingSettings(n_negatives=40, max_stages=3, max_weak=2, hit_rate=0.97, baseline=False)
+BRIEF = TrainingSettings(n_negatives=40, max_stages=3, max_weak=2, copies=0, hit_rate=0.97, baseline=False)
 
 
 @pytest.fixture

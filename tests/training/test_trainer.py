@@ -383,7 +383,9 @@ def events_of(crops, photos, settings):
 
 def test_a_stage_that_ruins_the_detector_is_not_added(rng):
     """Crops cut out of the very photos that are given as negatives: learned by heart, and of no use."""
-    settings = TrainingSettings(n_negatives=600, max_stages=6, max_weak=60, hit_rate=0.999, baseline=False)
+    settings = TrainingSettings(
+        n_negatives=600, copies=0, max_stages=6, max_weak=60, hit_rate=0.999, baseline=False
+    )
     with pytest.raises(
         TrainingError, match=r"would pass \d+ of \d+ held-out positives.*visible in the photos"
     ):

@@ -20,7 +20,7 @@ from vjcascade.types import FeatureType, Size
 
 WINDOW = Size(8, 8)
 SETTINGS = TrainingSettings(
-    n_negatives=60, max_stages=2, max_weak=3, false_alarm_rate=0.6, hit_rate=0.97, baseline=False
+    n_negatives=60, copies=0, max_stages=2, max_weak=3, false_alarm_rate=0.6, hit_rate=0.97, baseline=False
 )
 LONGER = replace(SETTINGS, max_stages=4)
 

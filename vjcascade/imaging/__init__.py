@@ -9,7 +9,7 @@ is brought there by three rules, none of which depends on the other pixels of th
 """
 
 from vjcascade.imaging._opencv import opencv
-from vjcascade.imaging.arrays import draw_boxes, resize_crop, resize_exact, to_gray
+from vjcascade.imaging.arrays import draw_boxes, resize_crop, resize_exact, sample_affine, to_gray
 from vjcascade.imaging.files import (
     IMAGE_SUFFIXES,
     MAX_PIXELS,
@@ -37,6 +37,7 @@ __all__ = [
     "read_upright",
     "resize_crop",
     "resize_exact",
+    "sample_affine",
     "to_gray",
     "write_image",
 ]

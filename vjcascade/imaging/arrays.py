@@ -69,6 +69,44 @@ def resize_crop(gray: NDArray[np.uint8], size: Size) -> NDArray[np.uint8]:
     return resized
 
 
+def sample_affine(
+    gray: NDArray[np.uint8], matrix: NDArray[np.float64], offset: NDArray[np.float64], size: Size
+) -> NDArray[np.uint8]:
+    """Turn, scale and shift: sample a picture bilinearly, beyond its border the pixels at its edge.
+
+    SciPy does it in double precision, the same on every machine; OpenCV's result depends on version and processor.
+
+    Parameters
+    ----------
+    gray : ndarray of shape (h, w), dtype uint8
+        Grey levels.
+    matrix : ndarray of shape (2, 2), dtype float64
+        With `offset`, tells which place of `gray` a pixel of the result shows: `matrix @ (row, column) + offset`.
+    offset : ndarray of shape (2,), dtype float64
+        Row and column.
+    size : Size
+        Of the result.
+
+    Returns
+    -------
+    ndarray of shape (height, width), dtype uint8
+        Grey levels.
+
+    Examples
+    --------
+    >>> picture = np.array([[0, 100], [0, 100]], np.uint8)
+    >>> sample_affine(picture, np.eye(2), np.array([0.0, 0.5]), Size(2, 1))
+    array([[ 50, 100]], dtype=uint8)
+    """
+    from scipy.ndimage import affine_transform  # type: ignore[import-untyped]
+
+    sampled = affine_transform(
+        gray, matrix, offset, (size.height, size.width), output=np.float64, order=1, mode="nearest"
+    )
+    levels: NDArray[np.uint8] = np.rint(sampled).astype(np.uint8)
+    return levels
+
+
 def draw_boxes(image: NDArray[Any], boxes: NDArray[np.integer[Any]]) -> NDArray[np.uint8]:
     """Draw boxes on a copy of a picture.
 

@@ -15,6 +15,7 @@ from vjcascade.imaging import opencv
 from vjcascade.messages import pluralize
 from vjcascade.parallel import MemoryBudget, checked_memory, checked_threads
 from vjcascade.training.checkpoint import Checkpoint, begin_run
+from vjcascade.training.data.copies import CopyRule
 from vjcascade.training.data.reading import Reader, Sources
 from vjcascade.training.data.sources import Source, name_of
 from vjcascade.training.events import Listener, Note, null_listener, tee
@@ -147,7 +148,7 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
         photos_limit = int(PHOTOS_SHARE * memory_limit)
         budget = MemoryBudget(max(memory_limit - photos_limit - (resident_memory() or 0), LEAST_TO_DECODE))
         reader = Reader(n_threads, strict, listener, budget)
-        crops = reader.positives(positives, window, min_side)
+        crops = reader.positives(positives, window, min_side, CopyRule.of(settings))
         photos = reader.photos(negatives, crops, photos_limit)
         more = reader.more_photos(more_negatives, photos, crops, photos_limit)
         sources = Sources(crops, photos, more)

@@ -22,6 +22,9 @@ MIN_NEGATIVES = 20
 MAX_COUNT = 1_000_000
 """Of stages, and of weak classifiers in a stage: no model is so large."""
 
+MAX_COPIES_ASKED = 100
+"""Of each crop."""
+
 MAX_DEPTH = 4
 """Of weak classifiers; deeper trees have more leaves than boosting on some thousand windows can fill."""
 
@@ -32,6 +35,14 @@ class Preset(StrEnum):
     QUICK = "quick"
     NORMAL = "normal"
     THOROUGH = "thorough"
+
+
+class Mirror(StrEnum):
+    """Whether copies of crops are mirrored."""
+
+    AUTO = "auto"
+    YES = "yes"
+    NO = "no"
 
 
 @dataclass(frozen=True)
@@ -48,6 +59,11 @@ class TrainingSettings:
         haar, or lbp: a pool of a twentieth, trained sooner and in less memory, tested in whole numbers; less accurate.
     mode : HaarMode
         Kinds of Haar features in the pool; without meaning for lbp.
+    copies : int or None
+        Altered copies of each crop, shifted, scaled and turned a little; None for what brings crops and copies to about
+        3,200, at most 15 of each.
+    mirror : Mirror
+        Whether every second copy is mirrored: auto does so unless crops can be told from their mirror images.
     hit_rate : float
         Share of positives that each stage must pass, in (0, 1].
     false_alarm_rate : float
@@ -93,6 +109,8 @@ class TrainingSettings:
     costs: Costs = dataclasses.field(default=Costs(2.0, 1.0))
     features: FeatureType = FeatureType.HAAR
     mode: HaarMode = HaarMode.BASIC
+    copies: Annotated[int, Meta(ge=0, le=MAX_COPIES_ASKED)] | None = None
+    mirror: Mirror = Mirror.AUTO
     hit_rate: Annotated[float, Meta(gt=0, le=1)] = 0.995
     false_alarm_rate: Annotated[float, Meta(gt=0, lt=1)] = 0.4
     max_stages: Annotated[int, Meta(ge=1, le=MAX_COUNT)] = 15

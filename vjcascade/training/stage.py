@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.boosters import Costs, make_booster
-from vjcascade.boosters.thresholds import hit_rate_threshold, n_allowed_misses
+from vjcascade.boosters.thresholds import hit_rate_threshold
 from vjcascade.cascade import THRESHOLD_EPSILON, Stage
 from vjcascade.features.binning import spread_places
 from vjcascade.features.families import family_of
@@ -31,6 +31,9 @@ NATURAL_THRESHOLD = THRESHOLD_EPSILON
 
 N_FALSE_ALARMS_SHOWN = 24
 """So many of a stage's worst false alarms are kept to look at."""
+
+MIN_TO_TUNE_ON = 40
+"""With fewer held-out positives, thresholds are tuned on those that the stage is trained on."""
 
 FALSE_ALARMS_EXPECTED = 10
 """A false-alarm rate counts as measured where the target would leave at least so many false alarms."""
@@ -137,8 +140,10 @@ class _Panel:
         held_out = windows.held_out_positives, windows.held_out_negatives
         self._training = _Scores(samples.integrals, samples.n_positives)
         self._held_out = _Scores.of(*held_out, tilted=tilted)
-        self._hit_rate = settings.hit_rate
-        enough_positives = n_allowed_misses(len(held_out[0]), settings.hit_rate) >= 1
+        n_held_out = len(held_out[0])
+        enough_positives = n_held_out >= MIN_TO_TUNE_ON
+        # The last of them may be an odd one: it alone must not decide where the threshold lies.
+        self._hit_rate = min(settings.hit_rate, 1 - 1 / n_held_out) if enough_positives else settings.hit_rate
         enough_negatives = len(held_out[1]) * settings.false_alarm_rate >= FALSE_ALARMS_EXPECTED
         self.hit_rate_on = "held-out" if enough_positives else "training"
         self.false_alarm_rate_on = "held-out" if enough_negatives else "training"

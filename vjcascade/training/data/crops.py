@@ -79,14 +79,23 @@ def cut_window(gray: NDArray[np.uint8], box: Box, window: Size) -> NDArray[np.ui
     ndarray of shape (height, width), dtype uint8
         The window.
     """
-    grown = grow_to_shape(box, window)
-    real = clip_box(grown, Size(gray.shape[1], gray.shape[0]))
-    left, above = real.x - grown.x, real.y - grown.y
-    right, below = grown.width - real.width - left, grown.height - real.height - above
+    # A view would keep the whole picture in memory.
+    return resize_crop(cut_padded(gray, grow_to_shape(box, window)), window).copy()
+
+
+def cut_padded(gray: NDArray[np.uint8], box: Box) -> NDArray[np.uint8]:
+    """Cut `box` out of a picture; beyond its border the pixels at its edge are repeated.
+
+    Examples
+    --------
+    >>> cut_padded(np.array([[1, 2], [3, 4]], np.uint8), Box(-1, 0, 3, 1))
+    array([[1, 1, 2]], dtype=uint8)
+    """
+    real = clip_box(box, Size(gray.shape[1], gray.shape[0]))
+    left, above = real.x - box.x, real.y - box.y
+    right, below = box.width - real.width - left, box.height - real.height - above
     cut = gray[real.y : real.y + real.height, real.x : real.x + real.width]
-    if real != grown:
-        cut = np.pad(cut, ((above, below), (left, right)), mode="edge")
-    return resize_crop(cut, window).copy()  # a view would keep the whole picture in memory
+    return np.pad(cut, ((above, below), (left, right)), mode="edge") if real != box else cut
 
 
 def has_contrast(window: NDArray[np.uint8]) -> bool:

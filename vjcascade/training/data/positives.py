@@ -6,7 +6,7 @@ import hashlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import NamedTuple, TypeVar
@@ -21,6 +21,14 @@ from vjcascade.imaging import image_size
 from vjcascade.kernels.lanes import CONTRAST_FLOOR
 from vjcascade.messages import pluralize
 from vjcascade.parallel import MemoryBudget, checked_memory, checked_threads, ordered_map
+from vjcascade.training.data.copies import (
+    MOST_ALIKE,
+    NO_COPIES,
+    CopyRule,
+    Region,
+    make_copies,
+    told_from_mirrored,
+)
 from vjcascade.training.data.crops import (
     MAX_GROWTH,
     clip_box,
@@ -43,6 +51,7 @@ from vjcascade.training.data.sources import (
     read_or_skip,
     refuse_skipped,
 )
+from vjcascade.training.settings import Mirror
 from vjcascade.types import Size
 
 Item = TypeVar("Item")
@@ -73,7 +82,7 @@ class Positives:
     Attributes
     ----------
     windows : ndarray of shape (n, height, width), dtype uint8
-        Grey levels, no two alike.
+        Grey levels: the crops, no two alike, and after them their altered copies.
     names : tuple of str
         Where each comes from: the path below the source folder, or name and box of a list.
     groups : ndarray of shape (n,), dtype intp
@@ -84,6 +93,8 @@ class Positives:
         What was found, used and skipped.
     digests : frozenset of bytes
         Of the pictures that windows were cut from, as by `pixel_digest`.
+    n_copies : int
+        How many of the windows, the last ones, are altered copies; they have names and groups of their crops.
     """
 
     windows: NDArray[np.uint8]
@@ -92,9 +103,15 @@ class Positives:
     window: Size
     report: SourceReport
     digests: frozenset[bytes] = frozenset()
+    n_copies: int = 0
 
     def __len__(self) -> int:
         return len(self.names)
+
+    @property
+    def n_crops(self) -> int:
+        """Windows that are no copies."""
+        return len(self) - self.n_copies
 
     @property
     def fingerprint(self) -> str:
@@ -104,11 +121,12 @@ class Positives:
         return digest.hexdigest()
 
 
-def load_positives(
+def load_positives(  # noqa: PLR0913  what, how, and who hears of it
     source: Source,
     window: Size | None = None,
     *,
     min_side: int | None = None,
+    copies: CopyRule = NO_COPIES,
     n_threads: int | None = None,
     memory_budget: MemoryBudget | None = None,
     strict: bool = False,
@@ -134,6 +152,8 @@ def load_positives(
         Training window; see `propose_window` for what is chosen if it is not given.
     min_side : int, optional
         Crops whose shorter side has fewer pixels are skipped. Without it, all are used, enlarged if need be.
+    copies : CopyRule
+        How many altered copies of each crop are made; none by default.
     n_threads : int, optional
         Threads that decode; all processors if not given. The result does not depend on it.
     memory_budget : MemoryBudget, optional
@@ -161,8 +181,11 @@ def load_positives(
         window, note = _propose(listing, min_side)
         notes.append(note)
     budget = memory_budget or MemoryBudget(checked_memory(None))
-    cut = partial(_cut_crops, window=window, min_side=min_side, budget=budget)
-    found = ordered_map(cut, listing.pictures, checked_threads(n_threads))
+    n_threads = checked_threads(n_threads)
+    # What is listed decides, since regions must be kept while pictures are open.
+    n_each = copies.copies_of_each(sum(len(one.boxes or (None,)) for one in listing.pictures))
+    cut = partial(_cut_crops, window=window, min_side=min_side, budget=budget, keep_region=n_each > 0)
+    found = ordered_map(cut, listing.pictures, n_threads)
     crops, skipped = _distinct(chain.from_iterable(_with_progress(found, len(listing.pictures), progress)))
 
     notes += _notes_on_sizes(crops, window)
@@ -181,7 +204,11 @@ def load_positives(
         notes=tuple(notes),
     )
     _check(report, strict=strict)
-    return _assemble(crops, window, report)
+    positives = _assemble(crops, window, report)
+    if n_each == 0:
+        return positives
+    regions = [crop.region for crop in crops if crop.region is not None]
+    return _with_copies(positives, regions, n_each, copies, n_threads)
 
 
 def propose_window(sizes: ArrayLike) -> Size:
@@ -235,6 +262,7 @@ class _Crop(NamedTuple):
     pixels: NDArray[np.uint8]
     photo: bytes
     is_turned: bool
+    region: Region | None
 
 
 def _propose(listing: Listing, min_side: int) -> tuple[Size, str]:
@@ -278,7 +306,9 @@ def _distinct(found: Iterable[_Crop | Skipped]) -> tuple[list[_Crop], list[Skipp
     return list(crops.values()), skipped
 
 
-def _cut_crops(picture: Picture, window: Size, min_side: int, budget: MemoryBudget) -> list[_Crop | Skipped]:
+def _cut_crops(
+    picture: Picture, window: Size, min_side: int, budget: MemoryBudget, *, keep_region: bool
+) -> list[_Crop | Skipped]:
     loaded = read_or_skip(picture, budget)
     if isinstance(loaded, Skipped):
         return [loaded]
@@ -292,7 +322,8 @@ def _cut_crops(picture: Picture, window: Size, min_side: int, budget: MemoryBudg
         if isinstance(cut, str):
             crops.append(Skipped(picture.origin + name, cut))
         else:
-            crops.append(_Crop(name, picture.origin + name, given, *cut, photo, loaded.is_turned))
+            region = Region.around(gray, cut[0], window) if keep_region else None
+            crops.append(_Crop(name, picture.origin + name, given, *cut, photo, loaded.is_turned, region))
     return crops
 
 
@@ -381,4 +412,30 @@ def _assemble(crops: Sequence[_Crop], window: Size, report: SourceReport) -> Pos
         window=window,
         report=report,
         digests=frozenset(groups),
+    )
+
+
+def _with_copies(
+    positives: Positives, regions: Sequence[Region], n_each: int, rule: CopyRule, n_threads: int
+) -> Positives:
+    """Add altered copies of each crop, and say so."""
+    told = told_from_mirrored(positives.windows, rule.seed)
+    may_mirror = told < MOST_ALIKE if rule.mirror == Mirror.AUTO else rule.mirror == Mirror.YES
+    windows, crops = make_copies(
+        regions, positives.window, n_each, may_mirror=may_mirror, seed=rule.seed, n_threads=n_threads
+    )
+    made = "a copy is" if n_each == 1 else f"{n_each} copies are"
+    note = f"of each, {made} made that show it shifted, scaled and turned a little"
+    if may_mirror:
+        note += ", every second one mirrored"
+    if rule.mirror == Mirror.AUTO:
+        why = "" if may_mirror else "; none is mirrored"
+        note += f"{why} ({told:.0%} of the crops can be told from their mirror images; 50% is chance)"
+    return replace(
+        positives,
+        windows=np.concatenate([positives.windows, windows]),
+        names=positives.names + tuple(positives.names[crop] for crop in crops),
+        groups=np.concatenate([positives.groups, positives.groups[crops]]),
+        report=replace(positives.report, notes=(*positives.report.notes, note)),
+        n_copies=len(windows),
     )

@@ -9,6 +9,7 @@ from typing import Any
 from vjcascade.messages import pluralize
 from vjcascade.parallel import MemoryBudget
 from vjcascade.training.data.backgrounds import BackgroundImages, open_background_images
+from vjcascade.training.data.copies import NO_COPIES, CopyRule
 from vjcascade.training.data.positives import Positives, load_positives
 from vjcascade.training.data.sources import Source, name_of
 from vjcascade.training.data.training_data import TrainingData
@@ -42,7 +43,7 @@ class Sources:
     def fingerprints(self) -> dict[str, Any]:
         """Return what tells these data from others, as plain JSON values."""
         prints: dict[str, Any] = {
-            "positives": len(self.positives),
+            "positives": self.positives.n_crops,
             "positives_sha256": self.positives.fingerprint,
             "photos": len(self.photos),
             "photos_sha256": self.photos.fingerprint,
@@ -76,7 +77,9 @@ class Reader:
     listener: Listener
     memory_budget: MemoryBudget | None = None
 
-    def positives(self, source: Source, window: Size | None, min_side: int | None) -> Positives:
+    def positives(
+        self, source: Source, window: Size | None, min_side: int | None, copies: CopyRule = NO_COPIES
+    ) -> Positives:
         """Read crops.
 
         Parameters
@@ -87,6 +90,8 @@ class Reader:
             Training window; None to have one proposed.
         min_side : int or None
             Crops whose shorter side is smaller are not used.
+        copies : CopyRule
+            How many altered copies of each are made; none by default.
 
         Returns
         -------
@@ -102,6 +107,7 @@ class Reader:
             source,
             window,
             min_side=min_side,
+            copies=copies,
             n_threads=self.n_threads,
             memory_budget=self.memory_budget,
             strict=self.strict,

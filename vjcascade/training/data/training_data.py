@@ -27,12 +27,16 @@ class TrainingData:
         Windows.
     photos, held_out_photos : BackgroundImages
         Photos without objects.
+    n_copies, n_held_out_copies : int
+        How many of the positives are altered copies of the others.
     """
 
     positives: NDArray[np.uint8]
     held_out_positives: NDArray[np.uint8]
     photos: BackgroundImages
     held_out_photos: BackgroundImages
+    n_copies: int = 0
+    n_held_out_copies: int = 0
 
     @classmethod
     def split(
@@ -64,7 +68,9 @@ class TrainingData:
         train, held_out = split_held_out(positives.groups, fraction=settings.held_out, seed=settings.seed)
         most = settings.max_positives
         if len(train) > most:
-            train = np.sort(np.random.default_rng(settings.seed).permutation(train)[:most])
+            shuffled = np.random.default_rng(settings.seed).permutation(train)
+            crops_first = shuffled[np.argsort(shuffled >= positives.n_crops, kind="stable")]
+            train = np.sort(crops_first[:most])
         train_photos, held_out_photos = split_held_out(
             np.arange(len(photos)),
             fraction=settings.held_out,
@@ -79,6 +85,7 @@ class TrainingData:
             positives.windows[held_out],
             training,
             photos.subset(held_out_photos),
+            *(int(np.count_nonzero(part >= positives.n_crops)) for part in (train, held_out)),
         )
 
     def counts(self) -> dict[str, int]:
@@ -93,10 +100,16 @@ class TrainingData:
     def note(self, settings: TrainingSettings) -> str:
         """Say how many windows a stage gets, and what is held out."""
         n_positives, n_photos = len(self.held_out_positives), len(self.held_out_photos)
-        held_out = f"held out to measure with: {pluralize(n_positives, 'positive')} and {pluralize(n_photos, 'photo')}"
+        held_out = pluralize(n_positives, "positive") + _of_crops(n_positives, self.n_held_out_copies)
+        held_out = f"held out to measure with: {held_out} and {pluralize(n_photos, 'photo')}"
         if n_positives == 0:
             held_out += "; hit rates are measured on training windows"
         n_negatives = settings.negatives_for(len(self.positives))
         return (
-            f"training on {len(self.positives):,} positives and {n_negatives:,} negatives a stage; {held_out}"
+            f"training on {len(self.positives):,} positives{_of_crops(len(self.positives), self.n_copies)} and "
+            f"{n_negatives:,} negatives a stage; {held_out}"
         )
+
+
+def _of_crops(n_positives: int, n_copies: int) -> str:
+    return f" ({pluralize(n_positives - n_copies, 'crop')} and their copies)" if n_copies else ""
