@@ -114,7 +114,7 @@ def face_run(tmp_path_factory):
         folder / "neg",
         folder / "model",
         TrainingSettings(
-            mode=HaarMode.ALL, max_stages=6, n_negatives=300, false_alarm_rate=0.3, baseline=False
+            mode=HaarMode.ALL, max_stages=6, copies=3, n_negatives=600, false_alarm_rate=0.3, baseline=False
         ),
         window=Size(14, 14),
         listener=lambda event: records.append(event.record) if isinstance(event, StageDone) else None,

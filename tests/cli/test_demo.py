@@ -16,7 +16,7 @@ def test_demo(run, tmp_path):
     assert ran.code == 0
     assert f"$ vjcascade train {demo / 'faces'} {demo / 'photos'}" in ran.out
     assert str(demo / "astronaut.found.png") in ran.out.splitlines()[-1]
-    assert len(list((demo / "faces").iterdir())) == 200
+    assert len(list((demo / "faces").iterdir())) == 100
     drawn = read_image(demo / "astronaut.found.png")
     assert (drawn == np.array([0, 255, 0])).all(axis=2).any()
 

@@ -57,7 +57,7 @@ def test_the_log_explains_itself(run, easy):
     assert "negatives: found 20 image files" in ran.out
     lines = ran.out.splitlines()
     header = next(i for i, line in enumerate(lines) if line.startswith("stage weak"))
-    assert re.match(r" +1 +\d+ +-?[\d.]+ +[\d.]+%\*", lines[header + 1])
+    assert re.match(r" +1 +\d+ +-?[\d.]+ +[\d.]+% +[\d.]+%\*", lines[header + 1])
     assert sum(line.startswith("stage weak") for line in lines) == 1
     assert max(map(len, lines[header - 10 : header + 2])) <= 120
     assert "held out" in lines[-4]
@@ -187,6 +187,8 @@ def test_positives_are_used_up(run, tmp_path):
         "10",
         "--negatives",
         "60",
+        "--copies",
+        "0",
         "--no-baseline",
     )
     ran = train(run, tmp_path, *options, "--max-weak", "4")

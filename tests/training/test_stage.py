@@ -79,6 +79,23 @@ def test_rates_are_those_of_the_detector(windows, held_out, tilted, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("n_held_out", "tuned_on", "n_missed"), [(60, "held-out", 1), (30, "training", None)]
+)
+def test_one_held_out_positive_may_be_missed_where_there_are_too_few(rng, n_held_out, tuned_on, n_missed):
+    """99.5 % of 60 would be all of them: the oddest one alone would say where the threshold lies."""
+    positives = doubles.hard_data(rng, n_positives=160)[0].windows
+    noise = builders.smooth_noise(rng, 100, 100)
+    negatives = np.stack([noise[y : y + 6, x : x + 6] for x, y in rng.integers(0, 94, (300, 2)).tolist()])
+    negatives = negatives[evaluate_windows(Cascade(WINDOW), negatives)[0] == 0]
+    few = StageWindows(positives[:100], negatives, positives[100 : 100 + n_held_out], NONE)
+    result = train(few, replace(SETTINGS, hit_rate=0.995, max_weak=3))
+    assert result.hit_rate_on == tuned_on
+    if n_missed is not None:
+        assert n_held_out - len(result.passed.held_out_positives) == n_missed
+        assert result.tuned.hit_rate == 1 - n_missed / n_held_out
+
+
+@pytest.mark.parametrize(
     ("booster", "max_depth"),
     [*((name, 1) for name in booster_names()), ("cost-generalized", 2), ("gentle", 3), ("adaboostdb", 2)],
 )

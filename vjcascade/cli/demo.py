@@ -95,17 +95,18 @@ def demo(
 
 
 def _write_faces(pictures: Path, folder: Path) -> None:
-    """Write each face and its mirror image as a file."""
+    """Write each face as a file."""
     import numpy as np
 
     from vjcascade.imaging import write_image
 
     folder.mkdir(parents=True, exist_ok=True)
+    for left in folder.glob("face-*.png"):  # an earlier version of the demo wrote others
+        left.unlink()
     windows = np.rint(255 * np.load(pictures / "lfw_subset.npy")[:N_FACES]).astype(np.uint8)
     for i, face in enumerate(windows[:, MARGIN:-MARGIN, MARGIN:-MARGIN]):
         write_image(folder / f"face-{i:03}.png", face)
-        write_image(folder / f"face-{i:03}-mirrored.png", face[:, ::-1])
-    _say(f"{2 * len(windows)} crops of faces: {folder}")
+    _say(f"{len(windows)} crops of faces: {folder}")
 
 
 def _copy_photos(pictures: Path, folder: Path) -> None:

@@ -100,6 +100,7 @@ def train_a_little() -> None:
                 max_stages=2,
                 max_weak=3,
                 max_windows=2_000,
+                copies=0,
                 n_negatives=30,
             )
             window = (SIDE // 2, SIDE // 2)

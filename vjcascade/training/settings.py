@@ -65,7 +65,8 @@ class TrainingSettings:
     mirror : Mirror
         Whether every second copy is mirrored: auto does so unless crops can be told from their mirror images.
     hit_rate : float
-        Share of positives that each stage must pass, in (0, 1].
+        Share of positives that each stage must pass, in (0, 1]; all but one of those held out where they are too few
+        for it.
     false_alarm_rate : float
         Share of negatives that a stage may pass, in (0, 1).
     max_stages : int

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.boosters import Costs, make_booster
-from vjcascade.boosters.thresholds import hit_rate_threshold
+from vjcascade.boosters.thresholds import hit_rate_threshold, n_allowed_misses
 from vjcascade.cascade import THRESHOLD_EPSILON, Stage
 from vjcascade.features.binning import spread_places
 from vjcascade.features.families import family_of
@@ -33,7 +33,7 @@ N_FALSE_ALARMS_SHOWN = 24
 """So many of a stage's worst false alarms are kept to look at."""
 
 MIN_TO_TUNE_ON = 40
-"""With fewer held-out positives, thresholds are tuned on those that the stage is trained on."""
+"""Thresholds are tuned on so many held-out positives even where the hit rate allows no miss among them: one is."""
 
 FALSE_ALARMS_EXPECTED = 10
 """A false-alarm rate counts as measured where the target would leave at least so many false alarms."""
@@ -141,7 +141,9 @@ class _Panel:
         self._training = _Scores(samples.integrals, samples.n_positives)
         self._held_out = _Scores.of(*held_out, tilted=tilted)
         n_held_out = len(held_out[0])
-        enough_positives = n_held_out >= MIN_TO_TUNE_ON
+        enough_positives = (
+            n_held_out >= MIN_TO_TUNE_ON or n_allowed_misses(n_held_out, settings.hit_rate) >= 1
+        )
         # The last of them may be an odd one: it alone must not decide where the threshold lies.
         self._hit_rate = min(settings.hit_rate, 1 - 1 / n_held_out) if enough_positives else settings.hit_rate
         enough_negatives = len(held_out[1]) * settings.false_alarm_rate >= FALSE_ALARMS_EXPECTED

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from vjcascade.boosters.thresholds import n_allowed_misses
 from vjcascade.messages import pluralize
 from vjcascade.training.data.backgrounds import BackgroundImages
 from vjcascade.training.data.holdout import split_held_out
@@ -104,6 +105,9 @@ class TrainingData:
         held_out = f"held out to measure with: {held_out} and {pluralize(n_photos, 'photo')}"
         if n_positives == 0:
             held_out += "; hit rates are measured on training windows"
+        elif n_allowed_misses(n_positives, settings.hit_rate) == 0:
+            few = f"few as they are for a hit rate of {settings.hit_rate:.4g}"
+            held_out += f"; a stage may miss one of these positives, {few}"
         n_negatives = settings.negatives_for(len(self.positives))
         return (
             f"training on {len(self.positives):,} positives{_of_crops(len(self.positives), self.n_copies)} and "
