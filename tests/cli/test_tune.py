@@ -37,7 +37,7 @@ def words(scenes, *more):
 def test_a_model_is_tuned(run, scenes):
     ran = run(*words(scenes))
     assert (ran.code, ran.err.count("error")) == (0, 0)
-    assert "goal: best F1" in ran.out
+    assert "goal: best F1; a hit: intersection over union at least 0.5" in ran.out
     before, after, elsewhere = (
         next(line for line in ran.out.splitlines() if line.startswith(start))
         for start in ("before: recall", "after: recall", "on other scenes: recall")
@@ -67,8 +67,23 @@ def test_a_model_is_tuned(run, scenes):
 def test_goals(run, scenes, option, value, goal):
     ran = run(*words(scenes, option, value))
     assert ran.code == 0
-    assert f"goal: {goal}\n" in ran.out
+    assert f"goal: {goal}; " in ran.out
     assert Cascade.load(scenes / "tuned.xml").metadata["tuning"]["goal"] == goal
+
+
+def test_the_rule_is_chosen_and_kept(run, scenes):
+    ran = run(*words(scenes, "--rule", "viola-jones"))
+    assert ran.code == 0
+    assert "a hit: centres within 0.3 of the true width" in ran.out
+    record = Cascade.load(scenes / "tuned.xml").metadata["tuning"]
+    assert record["rule"] == {"name": "viola-jones", "max_offset": 0.3, "max_ratio": 2.0}
+
+
+def test_scenes_of_other_formats_and_labels(run, scenes):
+    rows = ["file,class,x,y,w,h", "0.png,car,3,4,20,20", "1.png,dog,3,4,20,20", "2.png,car,1,2,18,15"]
+    (scenes / "scenes.txt").write_text("\n".join(rows))
+    assert run(*words(scenes)).code == 2
+    assert "scenes: 3 with 2 objects" in run(*words(scenes, "--label", "car")).out
 
 
 def test_a_goal_out_of_reach_is_said(run, scenes):
@@ -90,6 +105,9 @@ def test_one_scene(run, scenes):
         (("--recall", "0"), "recall 0.0 is not in (0, 1]"),
         (("--recall", "0.5", "--precision", "0.5"), "recall and precision cannot both be the goal"),
         (("--min-overlap", "1.5"), "min_overlap 1.5"),
+        (("--rule", "uiucs"), "there is no matching rule 'uiucs'; did you mean 'uiuc'?"),
+        (("--rule", "uiuc", "--min-overlap", "0.4"), "the matching rule uiuc has no min_overlap"),
+        (("--label", "car"), "which has no categories"),
     ],
 )
 def test_wrong_settings(run, scenes, more, reason):

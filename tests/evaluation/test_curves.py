@@ -14,10 +14,14 @@ from vjcascade.evaluation import detection_curve, match_detections
 from vjcascade.evaluation.curves import (
     AveragePrecision,
     BestF1,
+    EndFalseAlarms,
+    EndPrecision,
+    EndRecall,
     EqualPoint,
     LogAverageMissRate,
     RecallAt,
     Steps,
+    Ties,
     points,
 )
 from vjcascade.evaluation.matching import FDDB, IoU, Matches
@@ -113,6 +117,35 @@ def test_no_detections_at_all():
         assert curve.n_objects == len(scenes)
     curve = detection_curve([scene([], [], 1)])
     assert [measure.of(curve) for measure in MEASURES] == pytest.approx([0, 0, 0, 1, 0])
+
+
+def test_equal_scores_in_order_by_hand():
+    curve = detection_curve(HAND, Ties.IN_ORDER)  # at 7 the hit or the false alarm: as they are given
+    assert curve.scores.tolist() == [9, 8, 7, 7, 6]
+    assert curve.n_hits.tolist() == [1, 1, 1, 2, 3]
+    assert curve.n_false_alarms.tolist() == [0, 1, 2, 2, 2]
+    assert [float(RecallAt(n).of(curve)) for n in (0, 1, 2)] == [1 / 4, 1 / 4, 3 / 4]
+
+
+@given(SCENES)
+def test_steps_of_equal_scores_end_where_those_one_by_one_pass(drawn):
+    scenes = scenes_of(drawn)
+    together, in_order = detection_curve(scenes), detection_curve(scenes, Ties.IN_ORDER)
+    last = np.searchsorted(-in_order.scores, -together.scores, side="right") - 1
+    assert in_order.n_hits[last] == pytest.approx(together.n_hits)
+    assert in_order.n_false_alarms[last].tolist() == together.n_false_alarms.tolist()
+    for limit in (0, 1, 3):
+        assert RecallAt(limit).of(in_order) >= RecallAt(limit).of(together)
+
+
+def test_the_end_of_the_curve_by_hand():
+    curve = detection_curve(HAND)
+    assert [float(one.of(curve)) for one in (EndRecall(), EndPrecision(), EndFalseAlarms())] == [0.75, 0.6, 1]
+    nothing = detection_curve([scene([], [], 1)])
+    assert (EndRecall().of(nothing), EndFalseAlarms().of(nothing)) == (0, 0)
+    assert np.isnan(EndPrecision().of(nothing))
+    many = Steps.of(HAND).curve(np.array([[1, 1], [2, 0]]))
+    assert EndPrecision().of(many).tolist() == [0.6, 4 / 6]
 
 
 def test_scenes_must_be_known_for_rates_per_picture():

@@ -71,6 +71,8 @@ def test_the_overlap_is_a_share(min_overlap):
         (lambda: ViolaJones(max_ratio=0.5), "max_ratio 0.5"),
         (lambda: UIUC(axes=0), "axes 0"),
         (lambda: matching_rule("violajones"), "no matching rule 'violajones'; did you mean 'viola-jones'"),
+        (lambda: matching_rule("uiuc", min_overlap=0.5), "the matching rule uiuc has no min_overlap"),
+        (lambda: matching_rule("iou", aspect=0), "aspect 0"),
     ],
 )
 def test_wrong_settings(make, sentence):
@@ -83,6 +85,8 @@ def test_rules_go_by_their_names(name):
     rule = matching_rule(name)
     assert rule.name == name
     assert str(rule)[0].islower()  # a sentence without its beginning
+    assert rule.as_dict()["name"] == name
+    assert matching_rule(name, min_overlap=None) == rule
 
 
 # Laws of all rules.

@@ -12,6 +12,7 @@ from vjcascade.detection import Detector
 from vjcascade.errors import SettingsError
 from vjcascade.evaluation import match_detections, tuning
 from vjcascade.evaluation.goals import Figures, Goal
+from vjcascade.evaluation.matching import FDDB, IoU, ViolaJones
 from vjcascade.evaluation.operating_point import OperatingPoint
 from vjcascade.evaluation.tuning import tune
 from vjcascade.types import Size
@@ -74,7 +75,8 @@ def test_cross_validation_is_without_the_scenes_that_are_measured(cascade, pictu
     tuned = tune(cascade, pictures, boxes, n_threads=1)
     total = Figures(0, 0, 0, 0)
     # The grid of shifts is made from all pictures, which are known without boxes.
-    trials = tuning._Trials(cascade, pictures, [np.asarray(b, float) for b in boxes], 0.5, 1, lambda *_: None)
+    judge = tuning._Judge(IoU(), [np.asarray(b, float) for b in boxes], [[]] * len(boxes))
+    trials = tuning._Trials(cascade, pictures, judge, 1, lambda *_: None)
     for fold in range(5):
         others = np.arange(8) % 5 != fold
         point, _ = tuning._chosen(trials, Goal(), others)
@@ -156,7 +158,11 @@ def test_progress_ends_where_it_said(cascade, pictures, boxes):
     [
         ({"boxes": [np.empty((0, 4))] * 8}, "there is no box in the scenes"),
         ({"boxes": [np.empty((0, 4))] * 7}, "8 pictures need as many sets of boxes, these are 7"),
-        ({"min_overlap": 0}, "min_overlap 0"),
+        (
+            {"ignored": [np.empty((0, 4))] * 7},
+            "8 pictures need as many sets of regions to ignore, these are 7",
+        ),
+        ({"rule": FDDB(is_continuous=True)}, "fddb-continuous counts shares of objects"),
     ],
 )
 def test_what_cannot_be_tuned(cascade, pictures, boxes, change, reason):
@@ -164,6 +170,19 @@ def test_what_cannot_be_tuned(cascade, pictures, boxes, change, reason):
         tune(cascade, pictures, **{"boxes": boxes, "n_threads": 1, **change})
     with pytest.raises(SettingsError, match="a cascade without stages"):
         tune(cascade.first_stages(0), pictures, boxes)
+
+
+def test_the_rule_says_what_a_hit_is_and_regions_to_ignore_do_not_count(cascade, pictures, boxes):
+    by_place = tune(cascade, pictures, boxes, rule=ViolaJones(), n_threads=1)
+    detector = by_place.point.detector(by_place.point.applied(cascade), n_threads=1)
+    matches = [
+        ViolaJones().match(found.boxes, found.ranking_scores, truth)
+        for found, truth in zip(map(detector.detect, pictures), boxes, strict=True)
+    ]
+    assert by_place.after.n_hits == sum(one.hits.sum() for one in matches)
+    assert by_place.after.n_false_alarms == sum(one.false_alarms.sum() for one in matches)
+    everywhere = [[[0, 0, *picture.shape[::-1]]] for picture in pictures]
+    assert tune(cascade, pictures, boxes, ignored=everywhere, n_threads=1).after.n_false_alarms == 0
 
 
 def test_stages_without_spread_have_no_shifts(pictures, rng):

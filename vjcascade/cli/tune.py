@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from vjcascade.cli.options import CountOption
+from vjcascade.cli.scenes import HitOptions, SceneOptions
 from vjcascade.messages import pluralize
 
 if TYPE_CHECKING:
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from vjcascade.cascade import Cascade
-    from vjcascade.evaluation import Tuning
+    from vjcascade.cli.console import PlainConsole
+    from vjcascade.evaluation import Goal, MatchingRule, Scenes, Tuning
 
 FEW_OBJECTS = 50
 """With fewer objects in the scenes, figures may be off by ten points and more."""
@@ -32,7 +34,8 @@ def tune(  # noqa: PLR0913  each is a user's choice
     recall: float | None = None,
     fppi: float | None = None,
     precision: float | None = None,
-    min_overlap: float = 0.5,
+    hits: HitOptions | None = None,
+    listing: SceneOptions | None = None,
     threads: CountOption | None = None,
 ) -> None:
     """Choose how a model is used.
@@ -42,8 +45,8 @@ def tune(  # noqa: PLR0913  each is a user's choice
     model : path
         Cascade file, as trained here or by OpenCV.
     scenes : path
-        List of pictures with true boxes, one NAME COUNT X Y WIDTH HEIGHT ... in a line; COUNT may be 0. Training must
-        not have seen them.
+        Pictures with true boxes, which training must not have seen: a list, one NAME COUNT X Y WIDTH HEIGHT ... in a
+        line (COUNT may be 0), a CSV, COCO's JSON, or a folder of Pascal VOC's XML.
     output : path
         Model file to write; it cannot be the model itself.
     recall : float
@@ -52,8 +55,10 @@ def tune(  # noqa: PLR0913  each is a user's choice
         At most so many false alarms per picture, with as many objects found as possible.
     precision : float
         At least this share of the detections is right, with as many objects found as possible.
-    min_overlap : float
-        Intersection over union with a true box that makes a detection a hit.
+    hits : HitOptions
+        What counts as a hit.
+    listing : SceneOptions
+        Which pictures and boxes count.
     threads : int
         Processors to use; all if not given. The result does not depend on it.
     """
@@ -62,22 +67,18 @@ def tune(  # noqa: PLR0913  each is a user's choice
     from vjcascade.cli.outputs import check_output_file, refuse_overwriting
     from vjcascade.cli.process import start_compiler
     from vjcascade.evaluation.goals import Goal
-    from vjcascade.evaluation.scenes import read_scenes
 
-    goal = Goal(recall, fppi, precision)
+    goal, rule = Goal(recall, fppi, precision), (hits or HitOptions()).chosen
     check_output_file(output)
     refuse_overwriting([output], kept=[model, scenes])
     cascade = Cascade.load(model)
-    listed = read_scenes(scenes)
+    listed = (listing or SceneOptions()).read(scenes)
     console = PlainConsole(sys.stdout)
     n_objects = int(listed.n_objects.sum())
-    console.print(f"scenes: {len(listed)} with {pluralize(n_objects, 'object')}; goal: {goal}")
+    console.print(f"scenes: {len(listed)} with {pluralize(n_objects, 'object')}; goal: {goal}; a hit: {rule}")
     start_compiler()
-    pictures = _Pictures([scene.path for scene in listed.scenes])
-    tuning = _tuned(
-        cascade, pictures, [scene.boxes for scene in listed.scenes], goal, min_overlap, threads, console
-    )
-    record = {**tuning.as_dict(), "min_overlap": min_overlap, "scenes": listed.as_dict()}
+    tuning = _tuned(cascade, listed, goal, rule, threads, console)
+    record = {**tuning.as_dict(), "rule": rule.as_dict(), "scenes": listed.as_dict()}
     tuning.point.applied(cascade, record).save(output)
     for line in _lines(tuning, cascade.n_stages):
         console.print(line)
@@ -101,12 +102,11 @@ class _Pictures(Sequence[Any]):
 
 def _tuned(
     cascade: Cascade,
-    pictures: Sequence[Any],
-    boxes: Sequence[NDArray[np.float64]],
-    goal: Any,
-    min_overlap: float,
+    listed: Scenes,
+    goal: Goal,
+    rule: MatchingRule,
     threads: int | None,
-    console: Any,
+    console: PlainConsole,
 ) -> Tuning:
     """Tune, and show how far it is."""
     from vjcascade.cli.compiling import SECONDS_FOR_DETECTION, compile_notice
@@ -117,10 +117,11 @@ def _tuned(
     with compile_notice(SECONDS_FOR_DETECTION), ProgressLine(console, remaining="about") as line:
         return tune_on_scenes(
             cascade,
-            pictures,
-            boxes,
+            _Pictures([scene.path for scene in listed.scenes]),
+            [scene.boxes for scene in listed.scenes],
             goal,
-            min_overlap=min_overlap,
+            rule=rule,
+            ignored=[scene.ignored for scene in listed.scenes],
             n_threads=threads,
             progress=lambda done, total: line.update(Progress("trying settings", done, total, "")),
         )

@@ -1,13 +1,16 @@
 """Curves over all scenes as the score that is asked for falls, and the numbers that sum them up.
 
-Detections of equal scores are one step of a curve: no order among them is better luck than another.
+Detections of equal scores are one step of a curve: no order among them is better luck than another. Figures that were
+published for whole numbers as scores, such as sizes of groups, often come from programs that go on detection by
+detection all the same; `Ties.IN_ORDER` does as these do.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -28,6 +31,16 @@ MAX_NUMBERS = 2_000_000
 
 RECALLS = np.linspace(0.0, 1.0, 101)
 """Hit rates at which average precision reads the curve, as in COCO."""
+
+
+class Ties(StrEnum):
+    """What becomes of detections with equal scores."""
+
+    TOGETHER = "together"
+    """They are one step of the curve."""
+
+    IN_ORDER = "in-order"
+    """Each is a step, in the order of the scenes and, in each scene, in that of the detections."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,10 +114,22 @@ class Curve:
         return per_megawindow
 
 
-def detection_curve(scenes: Sequence[Matches]) -> Curve:
+def detection_curve(scenes: Sequence[Matches], ties: Ties = Ties.TOGETHER) -> Curve:
     """Count hits and false alarms of all scenes together for every score that may be asked for.
 
     Detections that are ignored count as nothing; a score that only they have is no step of the curve.
+
+    Parameters
+    ----------
+    scenes : sequence of Matches
+        One for each scene, those without detections included.
+    ties : Ties
+        What becomes of equal scores.
+
+    Returns
+    -------
+    Curve
+        Of all scenes.
 
     Examples
     --------
@@ -114,7 +139,7 @@ def detection_curve(scenes: Sequence[Matches]) -> Curve:
     >>> curve.hit_rate.tolist(), curve.n_false_alarms.tolist()
     ([0.5, 0.5], [0, 1])
     """
-    steps = Steps.of(scenes)
+    steps = Steps.of(scenes, ties)
     return steps.curve(np.ones(len(scenes), np.int64))
 
 
@@ -144,8 +169,8 @@ class Steps:
     n_objects: NDArray[np.int64]
 
     @classmethod
-    def of(cls, scenes: Sequence[Matches]) -> Steps:
-        """Sort the detections of all scenes.
+    def of(cls, scenes: Sequence[Matches], ties: Ties = Ties.TOGETHER) -> Steps:
+        """Sort the detections of all scenes; see `detection_curve`.
 
         Examples
         --------
@@ -160,9 +185,10 @@ class Steps:
         )
         counts = (ignored == 0) | (gains != 0) | (false_alarms != 0)
         n_objects = np.array([scene.n_objects for scene in scenes], np.int64)
-        return cls.of_rows(
+        steps = cls.of_rows(
             scores[counts], numbers[counts], gains[counts], false_alarms[counts].astype(np.int64), n_objects
         )
+        return steps if ties is Ties.TOGETHER else steps.one_by_one()
 
     @classmethod
     def of_rows(
@@ -196,6 +222,11 @@ class Steps:
         order = np.argsort(-scores, kind="stable")
         ends = np.append(np.flatnonzero(np.diff(scores[order])), len(order) - 1)[: len(order)]
         return cls(scores[order][ends], ends, scenes[order], gains[order], false_alarms[order], n_objects)
+
+    def one_by_one(self) -> Steps:
+        """Return the same with a step for each row, also where scores are equal."""
+        scores = np.repeat(self.scores, self.n_rows)
+        return replace(self, scores=scores, ends=np.arange(len(scores)))
 
     @property
     def n_rows(self) -> NDArray[np.int64]:
@@ -348,6 +379,52 @@ class RecallAt(Measure):
 
 
 @dataclass(frozen=True)
+class EndRecall(Measure):
+    """Share of the objects found with all detections: at the end of the curve.
+
+    Examples
+    --------
+    >>> curve = detection_curve([Matches(np.array([2.0, 1.0]), np.array([True, False]), 2)])
+    >>> float(EndRecall().of(curve)), float(EndPrecision().of(curve)), float(EndFalseAlarms().of(curve))
+    (0.5, 0.5, 1.0)
+    """
+
+    name: ClassVar[str] = "recall"
+
+    def of(self, curve: Curve) -> Floats:
+        """Return the number of each curve; see `Measure`."""
+        return _last(curve.hit_rate)
+
+
+@dataclass(frozen=True)
+class EndPrecision(Measure):
+    """Share of all detections that are hits; nan without detections. See `EndRecall`."""
+
+    name: ClassVar[str] = "precision"
+
+    def of(self, curve: Curve) -> Floats:
+        """Return the number of each curve; see `Measure`."""
+        n_hits = _last(curve.n_hits)
+        n_detections = n_hits + _last(curve.n_false_alarms.astype(np.float64))
+        precision: Floats = np.divide(
+            n_hits, n_detections, np.full_like(n_hits, np.nan), where=n_detections > 0
+        )[()]
+        return precision
+
+
+@dataclass(frozen=True)
+class EndFalseAlarms(Measure):
+    """False alarms per picture among all detections. See `EndRecall`."""
+
+    name: ClassVar[str] = "false alarms per picture"
+    less_is_better: ClassVar[bool] = True
+
+    def of(self, curve: Curve) -> Floats:
+        """Return the number of each curve; see `Measure`."""
+        return _last(curve.false_alarms_per_picture)
+
+
+@dataclass(frozen=True)
 class BestF1(Measure):
     """The greatest harmonic mean of precision and recall along the curve.
 
@@ -496,6 +573,12 @@ def _recall_within(curve: Curve, is_within: NDArray[np.bool_]) -> Floats:
     """Return the greatest hit rate of the steps that are within a limit; 0 if none is."""
     greatest: Floats = np.where(is_within, curve.hit_rate, 0.0).max(axis=-1, initial=0.0)
     return greatest
+
+
+def _last(steps: Floats) -> Floats:
+    """Return what there is at the last step of each curve; 0 where there is no step."""
+    last: Floats = steps[..., -1:].sum(axis=-1)
+    return last
 
 
 def _one_by_one(curve: Curve, array: Floats) -> Floats:

@@ -7,6 +7,7 @@ comparison of numbers; so is what smaller or larger bounds on the object's size 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,7 @@ from vjcascade.cascade import Cascade
 from vjcascade.checks import checked_whole
 from vjcascade.detection.checks import check_bounds, checked_neighbors, checked_size
 from vjcascade.detection.detector import clipped
-from vjcascade.detection.grouping import group_windows
+from vjcascade.detection.grouping import large_classes, window_classes
 from vjcascade.detection.scales import Level, scan_levels
 from vjcascade.detection.scanner import RawWindows, Scanner
 from vjcascade.errors import SettingsError
@@ -181,8 +182,44 @@ class MarginScan:
         SettingsError
             If it is another model, its fixed stages differ, or a setting is out of range.
         """
+        (found,) = self.detections_by_neighbors(
+            changed, [min_neighbors], min_size=min_size, max_size=max_size
+        )
+        return found
+
+    def detections_by_neighbors(
+        self,
+        changed: Cascade,
+        neighbors: Iterable[int],
+        *,
+        min_size: tuple[int, int] | None = None,
+        max_size: tuple[int, int] | None = None,
+    ) -> list[Detections]:
+        """Return what `detections` returns for each of several `min_neighbors`; likeness of windows is told once.
+
+        Parameters
+        ----------
+        changed : Cascade
+            As for `detections`.
+        neighbors : iterable of int
+            Each a `min_neighbors`.
+        min_size, max_size : tuple of int, optional
+            As for `detections`.
+
+        Returns
+        -------
+        list of Detections
+            In this order.
+
+        Raises
+        ------
+        SettingsError
+            As `detections`.
+        """
+        checked = [checked_neighbors(one) for one in neighbors]
         raw = self.raw_windows(changed, min_size, max_size)
-        return clipped(group_windows(raw, checked_neighbors(min_neighbors)), self.size)
+        classes = window_classes(raw) if any(checked) else raw
+        return [clipped(large_classes(classes, one) if one else raw, self.size) for one in checked]
 
     def _check(self, changed: Cascade) -> None:
         n, whole = changed.n_stages, self.cascade

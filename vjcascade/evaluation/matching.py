@@ -11,8 +11,8 @@ No result depends on the order in which detections are given. Of equal scores, t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import Field, dataclass, fields, is_dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -90,6 +90,17 @@ class MatchingRule(ABC):
     @abstractmethod
     def name(self) -> str:
         """By which it is asked for."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return its name and settings as plain JSON values.
+
+        Examples
+        --------
+        >>> PascalVOC().as_dict()
+        {'name': 'voc', 'min_overlap': 0.5}
+        """
+        settings: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()
+        return {"name": self.name, **{field.name: getattr(self, field.name) for field in settings}}
 
     def match(
         self, boxes: ArrayLike, scores: ArrayLike, truth: ArrayLike, ignored: ArrayLike = NO_BOXES
@@ -474,22 +485,45 @@ RULES: dict[str, MatchingRule] = {
 """The rules with the settings that they were published with."""
 
 
-def matching_rule(name: str) -> MatchingRule:
+def matching_rule(name: str, **settings: float | None) -> MatchingRule:
     """Return the rule of a name.
+
+    Parameters
+    ----------
+    name : str
+        One of `RULES`.
+    **settings
+        Its settings, where they are not as published; None leaves them so.
+
+    Returns
+    -------
+    MatchingRule
+        The rule.
 
     Raises
     ------
     SettingsError
-        If there is none; near names are suggested.
+        If there is none (near names are suggested), it has no such setting, or a value is out of range.
 
     Examples
     --------
     >>> matching_rule("viola-jones")
     ViolaJones(max_offset=0.3, max_ratio=2.0)
+    >>> matching_rule("iou", min_overlap=0.7)
+    IoU(min_overlap=0.7, aspect=None)
     """
     if name not in RULES:
         raise SettingsError(f"there is no matching rule {name!r}; {suggest(name, RULES)}")
-    return RULES[name]
+    rule: Any = RULES[name]
+    given = {setting: value for setting, value in settings.items() if value is not None}
+    known = [field.name for field in fields(rule)]
+    for setting in given:
+        if setting not in known:
+            raise SettingsError(
+                f"the matching rule {name} has no {setting}; leave it out, or take another rule"
+            )
+    changed: MatchingRule = replace(rule, **given)
+    return changed
 
 
 def overlaps(boxes: ArrayLike, others: ArrayLike) -> Floats:

@@ -15,13 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vjcascade.cascade import Cascade
-from vjcascade.detection.detector import clipped
-from vjcascade.detection.grouping import large_classes, window_classes
 from vjcascade.errors import SettingsError
 from vjcascade.evaluation.curves import Steps
 from vjcascade.evaluation.goals import Figures, Goal
 from vjcascade.evaluation.margin_scan import MAX_WINDOWS, MarginScan, scan_margins
-from vjcascade.evaluation.matching import MIN_OVERLAP, Matches, match_detections
+from vjcascade.evaluation.matching import FDDB, NO_BOXES, IoU, Matches, MatchingRule
 from vjcascade.evaluation.operating_point import OperatingPoint
 from vjcascade.types import Detections, Size
 
@@ -76,13 +74,14 @@ class Tuning:
         return {"goal": str(self.goal), **plain}
 
 
-def tune(
+def tune(  # noqa: PLR0913  each is a user's choice
     cascade: Cascade,
     pictures: Sequence[Any],
     boxes: Sequence[ArrayLike],
     goal: Goal | None = None,
     *,
-    min_overlap: float = MIN_OVERLAP,
+    rule: MatchingRule | None = None,
+    ignored: Sequence[ArrayLike] | None = None,
     n_threads: int | None = None,
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Tuning:
@@ -105,8 +104,10 @@ def tune(
         True boxes of each picture, `x, y, w, h`; n may be 0.
     goal : Goal, optional
         The best F1 if not given.
-    min_overlap : float, optional
-        Intersection over union that a hit needs, in (0, 1].
+    rule : MatchingRule, optional
+        Says what a hit is; `IoU` if not given.
+    ignored : sequence of array_like of shape (n, 4), optional
+        Regions of each picture where nothing counts.
     n_threads : int, optional
         All processors if not given. Results do not depend on it.
     progress : callable, optional
@@ -120,7 +121,8 @@ def tune(
     Raises
     ------
     SettingsError
-        If there is no object, pictures and boxes differ in number, or the cascade has no stage.
+        If there is no object, pictures and boxes differ in number, the rule counts shares of objects, or the cascade
+        has no stage.
 
     Examples
     --------
@@ -131,14 +133,24 @@ def tune(
     1
     """
     truth = [np.asarray(one, np.float64).reshape(-1, 4) for one in boxes]
-    if len(truth) != len(pictures):
-        raise SettingsError(f"{len(pictures)} pictures need as many sets of boxes, these are {len(truth)}")
+    regions = [NO_BOXES] * len(truth) if ignored is None else ignored
+    for given, what in ((truth, "boxes"), (regions, "regions to ignore")):
+        if len(given) != len(pictures):
+            raise SettingsError(
+                f"{len(pictures)} pictures need as many sets of {what}, these are {len(given)}"
+            )
+    rule = IoU() if rule is None else rule
+    if isinstance(rule, FDDB) and rule.is_continuous:
+        raise SettingsError(
+            f"{rule.name} counts shares of objects, no objects found; tune with fddb-discrete"
+        )
     if not any(len(one) for one in truth):
         raise SettingsError("there is no box in the scenes: without objects there is nothing to tune for")
     if cascade.n_stages == 0:
         raise SettingsError("a cascade without stages cannot be tuned; train it first")
     goal = goal or Goal()
-    trials = _Trials(cascade, pictures, truth, min_overlap, n_threads, progress)
+    judge = _Judge(rule, truth, regions)
+    trials = _Trials(cascade, pictures, judge, n_threads, progress)
     everywhere = np.ones(len(truth), np.bool_)
     point, is_met = _chosen(trials, goal, everywhere)
     return Tuning(
@@ -151,6 +163,22 @@ def tune(
     )
 
 
+@dataclass(frozen=True, eq=False)
+class _Judge:
+    """What a hit is, and where the objects and the regions to ignore are in each picture."""
+
+    rule: MatchingRule
+    truth: list[NDArray[np.float64]]
+    ignored: Sequence[ArrayLike]
+
+    def matches(self, found: Sequence[Detections]) -> list[Matches]:
+        """Judge the detections in all pictures."""
+        return [
+            self.rule.match(one.boxes, one.ranking_scores, boxes, regions)
+            for one, boxes, regions in zip(found, self.truth, self.ignored, strict=True)
+        ]
+
+
 class _Trials:
     """Settings, tried on scenes when they are asked for."""
 
@@ -158,14 +186,13 @@ class _Trials:
         self,
         cascade: Cascade,
         pictures: Sequence[Any],
-        truth: list[NDArray[np.float64]],
-        min_overlap: float,
+        judge: _Judge,
         n_threads: int | None,
         progress: Callable[[int, int], None],
     ) -> None:
-        self.cascade, self.truth = cascade, truth
-        self.n_objects = np.array([len(boxes) for boxes in truth])
-        self._pictures, self._min_overlap, self._n_threads = pictures, min_overlap, n_threads
+        self.cascade, self.truth = cascade, judge.truth
+        self.n_objects = np.array([len(boxes) for boxes in judge.truth])
+        self._pictures, self._scenes, self._n_threads = pictures, judge, n_threads
         self._judged: dict[OperatingPoint, Steps] = {}
         self._progress, self._n_done = progress, 0
         self._n_fixed = max(1, cascade.n_stages - STAGES_TRIED + 1)
@@ -243,16 +270,10 @@ class _Trials:
         """Try some settings with every `min_neighbors`: what is accepted, and alike, is the same for all of them."""
         changed = point.changed(self.cascade)
         scans = self._scans[point.scale_factor]
-        classes = [window_classes(scan.raw_windows(changed, point.min_size)) for scan in scans]
-        for min_neighbors in NEIGHBORS:
-            matches = [
-                self._matches(clipped(large_classes(one, min_neighbors), scan.size), truth)
-                for one, scan, truth in zip(classes, scans, self.truth, strict=True)
-            ]
-            self._judged[replace(point, min_neighbors=min_neighbors)] = Steps.of(matches)
-
-    def _matches(self, found: Detections, truth: NDArray[np.float64]) -> Matches:
-        return match_detections(found.boxes, found.ranking_scores, truth, min_overlap=self._min_overlap)
+        found = [scan.detections_by_neighbors(changed, NEIGHBORS, min_size=point.min_size) for scan in scans]
+        for min_neighbors, detections in zip(NEIGHBORS, zip(*found, strict=True), strict=True):
+            steps = Steps.of(self._scenes.matches(detections))
+            self._judged[replace(point, min_neighbors=min_neighbors)] = steps
 
     def _tell(self, is_step: bool) -> None:
         self._n_done += is_step

@@ -1,0 +1,77 @@
+"""Scenes to test on and what counts as a hit there: options that several commands share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from vjcascade.cli.options import FlagOption
+
+if TYPE_CHECKING:
+    from vjcascade.evaluation import MatchingRule, Scenes
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class SceneOptions:
+    """Which pictures and boxes of the scenes count.
+
+    Attributes
+    ----------
+    label : str
+        The kind of object, where the boxes are of several. Pictures of others only have no objects.
+    pictures : path
+        Folder where the pictures are looked for first; else beside the boxes.
+    all_pictures : bool
+        Take the pictures of the folder that have no boxes for scenes without objects.
+    uncut : bool
+        Leave boxes that reach beyond their picture as they are, in place of cutting them to it.
+    """
+
+    label: str | None = None
+    pictures: Path | None = None
+    all_pictures: FlagOption = False
+    uncut: FlagOption = False
+
+    def read(self, source: Path) -> Scenes:
+        """Read the scenes of a source; see `vjcascade.evaluation.read_scenes`."""
+        from vjcascade.evaluation import read_scenes
+
+        return read_scenes(
+            source,
+            pictures=self.pictures,
+            category=self.label,
+            all_pictures=self.all_pictures,
+            cut=not self.uncut,
+        )
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class HitOptions:
+    """What counts as a hit.
+
+    Attributes
+    ----------
+    rule : str
+        What makes a detection a hit: iou (intersection over union), voc, viola-jones (centre and size), uiuc,
+        uiuc-scale, fddb-discrete or fddb-continuous.
+    min_overlap : float
+        Intersection over union with a true box that a hit needs, for iou and voc; 0.5 if not given.
+    aspect : float
+        For iou: bring boxes to this ratio of width to height before they are compared, as 4.4 for licence plates.
+    """
+
+    rule: str = "iou"
+    min_overlap: Annotated[float | None, Parameter(show_default="0.5")] = None
+    aspect: float | None = None
+
+    @property
+    def chosen(self) -> MatchingRule:
+        """The rule with its settings."""
+        from vjcascade.evaluation import matching_rule
+
+        return matching_rule(self.rule, min_overlap=self.min_overlap, aspect=self.aspect)
