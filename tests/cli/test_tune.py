@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import json
 
-import builders
 import pytest
+from scene_files import model_and_scenes
 
 from vjcascade.cascade import OPERATING_POINT, Cascade
 from vjcascade.detection import DenseDetector, Detector
 from vjcascade.evaluation import OperatingPoint
-from vjcascade.imaging import read_gray, write_image
-from vjcascade.types import Size
+from vjcascade.imaging import read_gray
 
 
 @pytest.fixture
 def scenes(tmp_path, rng):
     """Return a folder with a model, and scenes in which its first two stages find the object."""
-    cascade = builders.random_cascade(rng, Size(12, 10), (3, 4, 5), bar=0.1)
-    cascade.save(tmp_path / "model.xml")
-    detector = Detector(cascade.first_stages(2), min_neighbors=2, n_threads=1)
-    lines = []
-    for i in range(6):
-        picture = builders.smooth_noise(rng, 40, 50)
-        write_image(tmp_path / f"{i}.png", picture)
-        boxes = detector.detect(picture).boxes
-        lines.append(" ".join(map(str, [f"{i}.png", len(boxes), *boxes.ravel()])))
-    (tmp_path / "scenes.txt").write_text("\n".join(lines) + "\n")
+    model_and_scenes(tmp_path, rng)
     return tmp_path
 
 

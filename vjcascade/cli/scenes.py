@@ -27,25 +27,18 @@ class SceneOptions:
         Folder where the pictures are looked for first; else beside the boxes.
     all_pictures : bool
         Take the pictures of the folder that have no boxes for scenes without objects.
-    uncut : bool
-        Leave boxes that reach beyond their picture as they are, in place of cutting them to it.
     """
 
     label: str | None = None
     pictures: Path | None = None
     all_pictures: FlagOption = False
-    uncut: FlagOption = False
 
     def read(self, source: Path) -> Scenes:
         """Read the scenes of a source; see `vjcascade.evaluation.read_scenes`."""
         from vjcascade.evaluation import read_scenes
 
         return read_scenes(
-            source,
-            pictures=self.pictures,
-            category=self.label,
-            all_pictures=self.all_pictures,
-            cut=not self.uncut,
+            source, pictures=self.pictures, category=self.label, all_pictures=self.all_pictures
         )
 
 

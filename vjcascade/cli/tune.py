@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from vjcascade.cli.console import PlainConsole
     from vjcascade.evaluation import Goal, MatchingRule, Scenes, Tuning
 
-FEW_OBJECTS = 50
-"""With fewer objects in the scenes, figures may be off by ten points and more."""
-
 
 def tune(  # noqa: PLR0913  each is a user's choice
     model: Path,
@@ -129,6 +126,8 @@ def _tuned(
 
 def _lines(tuning: Tuning, n_stages: int) -> Iterator[str]:
     """Yield what was chosen, and what it reaches."""
+    from vjcascade.evaluation.goals import FEW_OBJECTS
+
     point, goal = tuning.point, tuning.goal
     if not tuning.meets_goal:
         yield f"{goal} is out of reach on these scenes; this comes nearest:"

@@ -1,5 +1,12 @@
 from .costs import normalised_expected_cost as normalised_expected_cost, skew as skew
-from .curves import Curve as Curve, detection_curve as detection_curve
+from .curves import Curve as Curve, Ties as Ties, detection_curve as detection_curve
+from .evaluating import (
+    Candidate as Candidate,
+    Evaluation as Evaluation,
+    Protocol as Protocol,
+    Score as Score,
+    evaluate as evaluate,
+)
 from .goals import Figures as Figures, Goal as Goal
 from .margin_scan import MarginScan as MarginScan, scan_margins as scan_margins
 from .matching import (
@@ -13,17 +20,23 @@ from .scenes import Scene as Scene, Scenes as Scenes, read_scenes as read_scenes
 from .tuning import Tuning as Tuning, tune as tune
 
 __all__ = [
+    "Candidate",
     "Curve",
+    "Evaluation",
     "Figures",
     "Goal",
     "MarginScan",
     "Matches",
     "MatchingRule",
     "OperatingPoint",
+    "Protocol",
     "Scene",
     "Scenes",
+    "Score",
+    "Ties",
     "Tuning",
     "detection_curve",
+    "evaluate",
     "match_detections",
     "matching_rule",
     "normalised_expected_cost",

@@ -10,6 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from vjcascade.checks import checked_number
 from vjcascade.errors import SettingsError
 
+FEW_OBJECTS = 50
+"""With fewer objects in the scenes, figures may be off by ten points and more."""
+
 
 @dataclass(frozen=True)
 class Figures:
