@@ -20,6 +20,7 @@ COMMANDS = (
     "train",
     "detect",
     "negatives",
+    "evaluate",
     "tune",
     "compare",
     "report",

@@ -116,8 +116,8 @@ def test_pictures_are_searched_once_for_each_model(setting, monkeypatch):
     told = []
     evaluate(candidates(cascade), scenes, FAST, n_threads=1, progress=lambda *step: told.append(step))
     assert len(scanned) == 2 * len(scenes)
-    assert told[:2] == [("whole", 1, 8), ("whole", 2, 8)]
-    assert told[-1] == ("short", 8, 8)
+    assert told[:2] == [("whole", 1, 16), ("whole", 2, 16)]
+    assert told[-1] == ("short", 16, 16)
 
 
 def test_results_depend_neither_on_threads_nor_on_other_models(setting):
@@ -324,7 +324,10 @@ def test_the_verdict_on_one_and_on_three():
 def test_notes_tell_of_short_curves_and_few_objects():
     found = notes(stub_evaluation([0.5], 30))
     assert "30 objects are few; such figures may be off by ten points." in found
-    assert any(note.startswith("A gives only 0 false alarms a picture in all") for note in found)
+    assert any(note.startswith("At 1 false alarm a picture, all detections of A count") for note in found)
+    assert any(
+        "of B, A count: these give fewer in all (0, 0)" in note for note in notes(stub_evaluation([0.5, 0.9]))
+    )
 
 
 def test_tables_hold_what_was_measured(setting):

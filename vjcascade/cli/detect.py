@@ -19,10 +19,9 @@ from vjcascade.cli.dense import (
 )
 from vjcascade.cli.options import WHOLE, CountOption, FlagOption, SizeOption, WholeOption
 from vjcascade.cli.reports import Format, Report
-from vjcascade.errors import ModelError, SettingsError
+from vjcascade.errors import SettingsError
 
 if TYPE_CHECKING:
-    from vjcascade.cascade import Cascade
     from vjcascade.cli.inputs import Input
     from vjcascade.cli.search import Detect
 
@@ -147,6 +146,7 @@ def _detect_in(
 ) -> Callable[[Input], Detect]:
     """Return what finds the object in an input: in OpenCV's way, as the model was tuned, or by dense detection."""
     from vjcascade.cascade import Cascade
+    from vjcascade.cli.models import tuned_point
     from vjcascade.cli.process import start_compiler
 
     start_compiler()
@@ -155,26 +155,11 @@ def _detect_in(
     cascade = Cascade.load(model)
     if dense_options is not None:
         return dense_search(cascade, dense_options, given)
-    detector = Detector(cascade, **(given if is_untuned else _tuned_settings(model, cascade) | given))
+    point = None if is_untuned else tuned_point(model, cascade)
+    if point is not None:
+        sys.stderr.write(f"tuned settings of the model, where no option says otherwise: {point}\n")
+    detector = Detector(cascade, **((point.settings if point else {}) | given))
     return lambda _: detector.detect
-
-
-def _tuned_settings(model: Path, cascade: Cascade) -> dict[str, Any]:
-    """Return the settings in a model's metadata, and say so; none where it was not tuned."""
-    from vjcascade.cascade import OPERATING_POINT
-
-    if cascade.metadata.get(OPERATING_POINT) is None:
-        return {}
-    from vjcascade.evaluation.operating_point import OperatingPoint
-
-    try:
-        point = OperatingPoint.of(cascade)
-    except ModelError as error:
-        raise ModelError(f"{model}: {error}; --untuned leaves it aside") from None
-    if point is None:
-        return {}
-    sys.stderr.write(f"tuned settings of the model, where no option says otherwise: {point}\n")
-    return point.settings
 
 
 def _check_output(output: Path | None) -> None:

@@ -45,6 +45,11 @@ It shows rounds, features, worst false alarms, costs and times; of a model train
 
 For example: vjcascade report signs""",
     "inspect": """Show what is in a model file: stages, features, how it was trained.""",
+    "evaluate": """Measure models on scenes with known boxes, side by side.
+
+It says which finds more, and how sure that is: recall against false alarms, precision, average precision, by size.
+
+For example: vjcascade evaluate signs older/cascade.xml scenes.txt --output measured""",
     "tune": """Choose stages, threshold and settings of a model on scenes with known boxes.
 
 For the best F1, or for a wanted recall, precision or number of false alarms per picture.
@@ -82,6 +87,7 @@ _USAGES = {
     "tables": "Usage: vjcascade compare tables FILES... --target COLUMN [OPTIONS]",
     "detect": "Usage: vjcascade detect [OPTIONS] [MODEL] SOURCES...",
     "negatives": "Usage: vjcascade negatives [OPTIONS] MODEL SOURCES...",
+    "evaluate": "Usage: vjcascade evaluate [OPTIONS] MODELS... SCENES",
     "tune": "Usage: vjcascade tune [OPTIONS] MODEL SCENES --output FILE",
 }
 """Where cyclopts would be vague."""

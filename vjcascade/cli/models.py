@@ -1,13 +1,19 @@
-"""Which model a search is for: the one that is named, or the one that comes with vjcascade."""
+"""Which model is meant: the one that is named, or the one that comes with vjcascade; and how it was tuned."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from vjcascade.errors import ModelError
 from vjcascade.files import MODEL_NAME
 from vjcascade.imaging import IMAGE_SUFFIXES
 from vjcascade.video import is_video
+
+if TYPE_CHECKING:
+    from vjcascade.cascade import Cascade
+    from vjcascade.evaluation import OperatingPoint
 
 SHIPPED = "frontalface"
 """The model that comes with vjcascade."""
@@ -54,6 +60,64 @@ def shipped_model() -> Path:
     from vjcascade.compat.data import find
 
     return find(SHIPPED)
+
+
+def named_model(word: Path) -> Path:
+    """Return the file of a model that is named: by its path, by the folder of its run, or as those on this machine are.
+
+    Parameters
+    ----------
+    word : Path
+        As on the command line, such as `frontalface` or `haarcascade_eye`.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    ModelNotFoundError
+        If there is none.
+    """
+    from vjcascade.compat.data import find
+
+    if (word / MODEL_NAME).is_file():
+        return word / MODEL_NAME
+    is_bare = word.name == str(word) and not word.suffix
+    return find(word) if is_bare and not word.exists() else word
+
+
+def tuned_point(model: Path, cascade: Cascade) -> OperatingPoint | None:
+    """Return the operating point in a model's metadata; None where it was not tuned.
+
+    Parameters
+    ----------
+    model : Path
+        The file, for messages.
+    cascade : Cascade
+        Read from it.
+
+    Returns
+    -------
+    OperatingPoint or None
+        As `vjcascade tune` has put it there.
+
+    Raises
+    ------
+    ModelError
+        If it is damaged.
+    """
+    from vjcascade.cascade import OPERATING_POINT
+
+    if cascade.metadata.get(OPERATING_POINT) is None:
+        return None
+    from vjcascade.evaluation.operating_point import OperatingPoint
+
+    try:
+        return OperatingPoint.of(cascade)
+    except ModelError as error:
+        raise ModelError(f"{model}: {error}; --untuned leaves it aside") from None
 
 
 def _is_model(path: Path) -> bool:

@@ -1,10 +1,14 @@
 from .costs import normalised_expected_cost as normalised_expected_cost, skew as skew
-from .curves import Curve as Curve, Ties as Ties, detection_curve as detection_curve
+from .curves import (
+    Curve as Curve,
+    Score as Score,
+    Ties as Ties,
+    detection_curve as detection_curve,
+)
 from .evaluating import (
     Candidate as Candidate,
     Evaluation as Evaluation,
     Protocol as Protocol,
-    Score as Score,
     evaluate as evaluate,
 )
 from .goals import Figures as Figures, Goal as Goal

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from vjcascade.boosters.state import Floats
 from vjcascade.errors import SettingsError
 from vjcascade.evaluation.matching import Matches
+from vjcascade.types import Detections
 
 MISS_RATE_POINTS = np.logspace(-2, 0, 9)
 """False alarms per picture at which the log-average miss rate reads the curve."""
@@ -31,6 +32,34 @@ MAX_NUMBERS = 2_000_000
 
 RECALLS = np.linspace(0.0, 1.0, 101)
 """Hit rates at which average precision reads the curve, as in COCO."""
+
+
+class Score(StrEnum):
+    """What detections are ranked by."""
+
+    RANKING = "ranking"
+    """Their ranking scores: the square roots of the margins of all windows of the group, added up."""
+
+    NEIGHBORS = "neighbors"
+    """The number of windows in the group, as in most published figures."""
+
+    MARGIN = "margin"
+    """The margin of the last stage in the best window."""
+
+    def of(self, found: Detections) -> Floats:
+        """Return the scores of detections, shape (n,).
+
+        Examples
+        --------
+        >>> Score.NEIGHBORS.of(Detections.empty()).tolist()
+        []
+        """
+        scores: Floats = {
+            Score.RANKING: found.ranking_scores,
+            Score.NEIGHBORS: found.neighbors.astype(np.float64),
+            Score.MARGIN: found.scores,
+        }[self]
+        return scores
 
 
 class Ties(StrEnum):

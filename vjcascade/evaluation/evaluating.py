@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +20,7 @@ from vjcascade.checks import checked_number, checked_whole
 from vjcascade.detection.detector import Detector
 from vjcascade.detection.scales import scan_levels
 from vjcascade.errors import SettingsError
-from vjcascade.evaluation.curves import Curve, Steps, Ties, detection_curve
+from vjcascade.evaluation.curves import Curve, Score, Steps, Ties, detection_curve
 from vjcascade.evaluation.figures import (
     COCO,
     COCO_OVERLAPS,
@@ -57,34 +56,6 @@ STAGES_TRIED = 4
 """How many numbers of stages are tried beside the settings in use: all, and down to three fewer."""
 
 NEIGHBORS_TRIED = (1, 2, 3, 5)
-
-
-class Score(StrEnum):
-    """What detections are ranked by."""
-
-    RANKING = "ranking"
-    """Their ranking scores: the square roots of the margins of all windows of the group, added up."""
-
-    NEIGHBORS = "neighbors"
-    """The number of windows in the group, as in most published figures."""
-
-    MARGIN = "margin"
-    """The margin of the last stage in the best window."""
-
-    def of(self, found: Detections) -> Floats:
-        """Return the scores of detections, shape (n,).
-
-        Examples
-        --------
-        >>> Score.NEIGHBORS.of(Detections.empty()).tolist()
-        []
-        """
-        scores: Floats = {
-            Score.RANKING: found.ranking_scores,
-            Score.NEIGHBORS: found.neighbors.astype(np.float64),
-            Score.MARGIN: found.scores,
-        }[self]
-        return scores
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -369,7 +340,7 @@ def evaluate(
     n_threads : int, optional
         Pictures that are searched at the same time; all processors if not given. Results do not depend on it.
     progress : callable, optional
-        Called as `progress(name, n_done, n_scenes)` after each picture.
+        Called as `progress(name, n_done, n_steps)` after each picture; a step is a picture searched with a model.
 
     Returns
     -------
@@ -403,7 +374,7 @@ def evaluate(
     sizes = () if isinstance(protocol.rule, FDDB) else sizes
     by_key = {figure.key: figure for figure in protocol.figures}
     size_figures = (*(by_key[key] for key in SIZE_FIGURES), protocol.main)
-    models = []
+    models: list[ModelResult] = []
     for candidate in candidates:
 
         def search(scene: Scene, candidate: Candidate = candidate) -> Findings:
@@ -412,7 +383,8 @@ def evaluate(
         findings = []
         for one in ordered_map(search, scenes.scenes, checked_threads(n_threads)):
             findings.append(one)
-            progress(candidate.name, len(findings), len(scenes))
+            n_done = len(models) * len(scenes) + len(findings)
+            progress(candidate.name, n_done, len(candidates) * len(scenes))
         models.append(_result(candidate, findings, scenes, protocol, (sizes, size_figures)))
     return Evaluation(scenes, protocol, tuple(models), sizes, size_figures)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,15 +38,6 @@ LOW_RATE = 0.1
 """False alarms per picture at which recall is read beside the one that was asked for."""
 
 
-class Unit(StrEnum):
-    """What a figure counts."""
-
-    SHARE = "share"
-    """In [0, 1]; shown in percent."""
-
-    NUMBER = "number"
-
-
 @dataclass(frozen=True)
 class Figure:
     """One number that tells how good a model is.
@@ -62,8 +52,8 @@ class Figure:
         Off which; the mean counts where there are several.
     words : str
         For people; the measure's name if not given.
-    unit : Unit
-        Of the number.
+    is_share : bool
+        Whether it lies in [0, 1] and is shown in percent.
     is_per_megawindow : bool
         Whether the false alarms of `measure`, a `RecallAt`, are per million windows.
 
@@ -77,7 +67,7 @@ class Figure:
     measure: Measure
     curves: tuple[str, ...] = (CURVE,)
     words: str = ""
-    unit: Unit = Unit.SHARE
+    is_share: bool = True
     is_per_megawindow: bool = False
 
     @property
@@ -129,20 +119,19 @@ def figures_for(false_alarms_per_picture: float, counts: Sequence[int]) -> tuple
     ['point_false_alarms_per_picture', 'recall_at_0.1_per_picture', 'recall_at_1_per_picture']
     """
     rates = sorted({LOW_RATE, false_alarms_per_picture})
-    per_megawindow = f"recall at {PER_MEGAWINDOW:g} per million windows"
-    number = Unit.NUMBER
+    per_megawindow = f"recall at {PER_MEGAWINDOW:g} false alarm per million windows"
     return (
-        Figure("point_recall", EndRecall(), (POINT,), "recall as used"),
-        Figure("point_precision", EndPrecision(), (POINT,), "precision as used"),
+        Figure("point_recall", EndRecall(), (POINT,), "recall, as used"),
+        Figure("point_precision", EndPrecision(), (POINT,), "precision, as used"),
         Figure(
             "point_false_alarms_per_picture",
             EndFalseAlarms(),
             (POINT,),
-            "false alarms a picture as used",
-            number,
+            "false alarms a picture, as used",
+            is_share=False,
         ),
         *map(main_figure, rates),
-        *(Figure(f"recall_at_{n}", RecallAt(n), words=f"recall at {n} in all") for n in sorted(set(counts))),
+        *(Figure(f"recall_at_{n}", RecallAt(n)) for n in sorted(set(counts))),
         Figure(
             "recall_at_1_per_megawindow",
             RecallAt(PER_MEGAWINDOW),

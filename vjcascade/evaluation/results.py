@@ -82,14 +82,13 @@ def notes(evaluation: Evaluation) -> list[str]:
         found.append(
             f"{pluralize(evaluation.n_objects, 'object')} are few; such figures may be off by ten points."
         )
-    for model in evaluation.models:
-        rates = model.curve.false_alarms_per_picture
-        end = float(rates[-1]) if len(rates) else 0.0
-        if end < evaluation.protocol.false_alarms_per_picture:
-            found.append(
-                f"{model.name} gives only {end:.2g} false alarms a picture in all: at {_rate(evaluation)}, all its "
-                "detections count."
-            )
+    ends = {model.name: _last_rate(model) for model in evaluation.best_first}
+    short = {name: end for name, end in ends.items() if end < evaluation.protocol.false_alarms_per_picture}
+    if short:
+        numbers = ", ".join(f"{end:.2g}" for end in short.values())
+        found.append(
+            f"At {_rate(evaluation)}, all detections of {', '.join(short)} count: these give fewer in all ({numbers})."
+        )
     if not evaluation.sizes:
         found.append(
             f"Objects are not told apart by size: {evaluation.protocol.rule.name} assigns anew for each score."
@@ -165,6 +164,12 @@ def results_json(evaluation: Evaluation, command: str = "") -> str:
         "models": [_model_dict(evaluation, model) for model in evaluation.models],
     }
     return json.dumps(values, allow_nan=False, ensure_ascii=False, indent=1) + "\n"
+
+
+def _last_rate(model: ModelResult) -> float:
+    """Return the false alarms per picture at the end of a model's curve."""
+    rates = model.curve.false_alarms_per_picture
+    return float(rates[-1]) if len(rates) else 0.0
 
 
 def _rate(evaluation: Evaluation) -> str:
