@@ -81,7 +81,7 @@ def test_commands_run(folder):
     assert "<svg" in (folder / "report.html").read_text()
     assert OperatingPoint.of(Cascade.load(folder / "tuned.xml")) is not None
     assert list((folder / "false-alarms").glob("*.png"))
-    for page in ("comparison/report.html", "tables/report.html", "whole/full.html"):
+    for page in ("comparison/report.html", "tables/report.html", "whole/full.html", "measured/report.html"):
         assert "<svg" in (folder / page).read_text()
     longer, model = (Cascade.load(folder / name / "cascade.xml") for name in ("better", "model"))
     assert longer.stage_thresholds[: model.n_stages].tolist() == model.stage_thresholds.tolist()

@@ -15,7 +15,7 @@ from vjcascade.report.svg import drawing, element, polyline, text
 
 HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 250, 40, 10, 10, 34
 
-ZERO = 26
+ZERO = 40
 """Width of the place for no false alarms at all, left of the logarithmic scale."""
 
 MAX_POINTS = 150
@@ -54,7 +54,7 @@ def recall_chart(evaluation: Evaluation) -> str:
 
     def place(rate: float, recall: float) -> tuple[float, float]:
         if rate < least:
-            return LEFT + ZERO / 3, _y(recall, floor)
+            return LEFT + ZERO / 4, _y(recall, floor)
         along = (math.log10(rate) - decades[0]) / max(decades[1] - decades[0], 1)
         return LEFT + ZERO + across * along, _y(recall, floor)
 
@@ -63,7 +63,7 @@ def recall_chart(evaluation: Evaluation) -> str:
         x = place(10.0**decade, 0)[0]
         parts.append(element("line", x1=x, x2=x, y1=TOP, y2=HEIGHT - BOTTOM, class_="grid"))
         parts.append(text(f"{10.0**decade:g}", x, HEIGHT - BOTTOM + 13, class_="middle"))
-    parts.append(text("0", LEFT + ZERO / 3, HEIGHT - BOTTOM + 13, class_="middle"))
+    parts.append(text("0", LEFT + ZERO / 4, HEIGHT - BOTTOM + 13, class_="middle"))
     parts.append(text("false alarms a picture", (LEFT + WIDTH) / 2, HEIGHT - 5, class_="middle"))
     x = place(main, 0)[0]
     parts.append(element("line", x1=x, x2=x, y1=TOP, y2=HEIGHT - BOTTOM, class_="target"))
