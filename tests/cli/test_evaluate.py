@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -37,6 +38,7 @@ def words(scenes, *more):
 
 
 def test_two_models_side_by_side(run, scenes):
+    pytest.importorskip("jinja2")
     ran = run(*words(scenes, "--output", scenes / "out", "--fppi", "5"))
     assert (ran.code, ran.err) == (0, "")
     assert "scenes: 6 with " in ran.out
@@ -52,7 +54,6 @@ def test_two_models_side_by_side(run, scenes):
     for name in ("results.csv", "curve.csv"):
         rows = list(csv.DictReader((scenes / "out" / name).read_text().splitlines()))
         assert {row["model"] for row in rows} == {"model", "short"}
-    pytest.importorskip("jinja2")
     page = checked((scenes / "out" / "report.html").read_text())
     assert values["verdict"][0] in page.text
 
@@ -183,6 +184,27 @@ def test_a_folder_that_is_a_file_is_refused_before_the_work(run, scenes):
     assert ran.code == 2
     assert "--output needs a folder and this is a file" in ran.err
     assert "finds" not in ran.out
+
+
+def test_files_of_others_are_not_overwritten(run, scenes):
+    shutil.copy(scenes / "short.xml", scenes / "cascade.xml")
+    (scenes / EVENTS_NAME).touch()
+    ran = run(*words(scenes, "--output", scenes))
+    assert ran.code == 2
+    assert "this is that of a training run" in ran.err
+    (scenes / EVENTS_NAME).unlink()
+    shutil.copy(scenes / "scenes.txt", scenes / "results.csv")
+    ran = run("evaluate", scenes / "short.xml", scenes / "results.csv", "--output", scenes)
+    assert ran.code == 2
+    assert "would overwrite the model or an input" in ran.err
+
+
+def test_without_jinja2_it_is_said_before_the_work(run, scenes, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    ran = run(*words(scenes, "--output", scenes / "out"))
+    assert (ran.code, ran.out) == (2, "")
+    assert "pip install 'vjcascade[report]'" in ran.err
+    assert not (scenes / "out").exists()
 
 
 def test_nothing_is_written_where_not_all_fits(run, scenes, monkeypatch):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from vjcascade.cli.options import CountOption, FlagOption, SizeOption, WholeOption
-from vjcascade.cli.outputs import output_folder
+from vjcascade.cli.outputs import output_folder, refuse_overwriting
 from vjcascade.cli.report import REPORT_NAME
 from vjcascade.cli.scenes import HitOptions, SceneOptions
 from vjcascade.errors import SettingsError
@@ -139,6 +139,8 @@ def evaluate(
         curve or CurveOptions(),
     )
     protocol = _protocol(hits, curve)
+    if output is not None:
+        _check_output(output, paths)
     candidates = _candidates(words, detection, is_untuned=untuned)
     scenes = listing.read(source)
     console = PlainConsole(sys.stdout)
@@ -147,7 +149,6 @@ def evaluate(
     with ExitStack() as stack:
         if output is not None:
             stack.enter_context(output_folder(output, "--output"))
-            _check_report()
         evaluation = _evaluated(candidates, scenes, protocol, threads, console)
         for line in ("", *verdict(evaluation), "", *table_lines(evaluation), ""):
             console.print(line)
@@ -206,11 +207,17 @@ def _names(words: Sequence[Path]) -> list[str]:
     return [str(word) if times[name] > 1 else name for word, name in zip(words, short, strict=True)]
 
 
-def _check_report() -> None:
-    """Refuse now what nobody should learn after the work: that a report cannot be drawn."""
+def _check_output(output: Path, inputs: Sequence[Path]) -> None:
+    """Refuse now what would fail after the work: a report that cannot be drawn, or would take a file's place."""
+    from vjcascade.files import is_run_folder
     from vjcascade.report.templates import template
 
     template("evaluation.html")
+    if is_run_folder(output):
+        raise SettingsError(
+            f"{output}: --output needs a folder of its own, and this is that of a training run, which has a report"
+        )
+    refuse_overwriting([output / name for name in (JSON_NAME, CSV_NAME, CURVE_NAME, REPORT_NAME)], inputs)
 
 
 def _evaluated(

@@ -17,6 +17,7 @@ import numpy as np
 from vjcascade.boosters.state import Floats
 from vjcascade.cascade import Cascade
 from vjcascade.checks import checked_number, checked_whole
+from vjcascade.detection.checks import only
 from vjcascade.detection.detector import Detector
 from vjcascade.detection.scales import scan_levels
 from vjcascade.errors import SettingsError
@@ -152,8 +153,7 @@ class Candidate:
     @property
     def cascade(self) -> Cascade:
         """The model."""
-        (cascade,) = self.detector.cascades  # type: ignore[misc]  # a tuple once the detector is made
-        return cascade
+        return only(self.detector.scanners).cascade
 
     @property
     def settings(self) -> dict[str, Any]:
