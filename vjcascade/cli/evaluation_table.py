@@ -77,6 +77,5 @@ def _cells(figure: Figure, intervals: Sequence[Interval]) -> list[str]:
 def _cell(figure: Figure, interval: Interval) -> str:
     if math.isnan(interval.mean):
         return "-"
-    scale, digits = (100, 1) if figure.is_share else (1, 2)
-    mean, low, high = (f"{scale * one:.{digits}f}" for one in (interval.mean, interval.low, interval.high))
+    mean, low, high = figure.written(interval)
     return f"{mean}{' %' if figure.is_share else ''} ({low}-{high})"

@@ -53,7 +53,7 @@ class HitOptions:
         What makes a detection a hit: iou (intersection over union), voc, viola-jones (centre and size), uiuc,
         uiuc-scale, fddb-discrete or fddb-continuous.
     min_overlap : float
-        Intersection over union with a true box that a hit needs, for iou and voc; 0.5 if not given.
+        Intersection over union with a true box that a hit needs, for iou and voc.
     aspect : float
         For iou: bring boxes to this ratio of width to height before they are compared, as 4.4 for licence plates.
     """

@@ -5,12 +5,7 @@ from .curves import (
     Ties as Ties,
     detection_curve as detection_curve,
 )
-from .evaluating import (
-    Candidate as Candidate,
-    Evaluation as Evaluation,
-    Protocol as Protocol,
-    evaluate as evaluate,
-)
+from .evaluating import Evaluation as Evaluation, evaluate as evaluate
 from .goals import Figures as Figures, Goal as Goal
 from .margin_scan import MarginScan as MarginScan, scan_margins as scan_margins
 from .matching import (
@@ -20,6 +15,7 @@ from .matching import (
     matching_rule as matching_rule,
 )
 from .operating_point import OperatingPoint as OperatingPoint
+from .protocol import Candidate as Candidate, Protocol as Protocol
 from .scenes import Scene as Scene, Scenes as Scenes, read_scenes as read_scenes
 from .tuning import Tuning as Tuning, tune as tune
 

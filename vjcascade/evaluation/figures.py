@@ -21,6 +21,7 @@ from vjcascade.evaluation.curves import (
     RecallAt,
     Steps,
 )
+from vjcascade.evaluation.intervals import Interval
 
 COCO_OVERLAPS = tuple(round(0.5 + 0.05 * i, 2) for i in range(10))
 """Intersections over union at which COCO averages the average precision."""
@@ -74,6 +75,20 @@ class Figure:
     def name(self) -> str:
         """For people."""
         return self.words or self.measure.name
+
+    def written(self, interval: Interval, sign: str = "") -> tuple[str, str, str]:
+        """Return the ends of an interval, its middle first, in few digits; shares in percent, without the sign of it.
+
+        Examples
+        --------
+        >>> Figure("best_f1", BestF1()).written(Interval(0.5, -0.1, 1.0), "+")
+        ('+50.0', '-10.0', '+100.0')
+        """
+        scale, digits = (100, 1) if self.is_share else (1, 2)
+        mean, low, high = (
+            f"{scale * end:{sign}.{digits}f}" for end in (interval.mean, interval.low, interval.high)
+        )
+        return mean, low, high
 
     def measure_for(self, windows_per_picture: float) -> Measure:
         """Return the measure for a model that looks at so many windows in a picture."""

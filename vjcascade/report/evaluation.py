@@ -167,8 +167,7 @@ def _cell(figure: Figure, interval: Interval) -> tuple[str, str]:
     """Return a figure and its interval as words."""
     if math.isnan(interval.mean):
         return NONE, ""
-    scale, digits = (100, 1) if figure.is_share else (1, 2)
-    mean, low, high = (f"{scale * one:.{digits}f}" for one in (interval.mean, interval.low, interval.high))
+    mean, low, high = figure.written(interval)
     return f"{mean}%" if figure.is_share else mean, f"{low} to {high}"
 
 
@@ -177,8 +176,7 @@ def _difference(figure: Figure, difference: Difference) -> tuple[str, str, str]:
     interval = difference.interval
     if math.isnan(interval.mean):
         return NONE, "", ""
-    scale, digits = (100, 1) if figure.is_share else (1, 2)
-    mean, low, high = (f"{scale * one:+.{digits}f}" for one in (interval.mean, interval.low, interval.high))
+    mean, low, high = figure.written(interval, "+")
     is_better = (interval.low > 0) != difference.measure.less_is_better
     way = ("better" if is_better else "worse") if difference.is_significant else ""
     return mean, f"{low} to {high}", way
