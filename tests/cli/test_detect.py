@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,8 @@ import pytest
 from easy_pictures import contents, save
 
 from vjcascade import Size, read_image
+from vjcascade.cli import console, search
+from vjcascade.detection import grouping
 from vjcascade.imaging import write_image
 from vjcascade.video import VideoSink, read_frames
 
@@ -263,3 +266,25 @@ def test_names_that_a_terminal_cannot_show(accept_all, texture, tmp_path):
     assert "Traceback" not in ran.stderr
     assert "\\xdf" in ran.stdout
     assert "\\u732b.png: cannot be opened" in ran.stderr
+
+
+@pytest.mark.parametrize("options", [(), ("--dense",), ("--dense", "--group", "nms")])
+def test_long_grouping_tells_how_far_it_is(run, accept_all, tmp_path, rng, monkeypatch, options):
+    """Millions of windows that a weak model accepts take a while to group."""
+    write_image(tmp_path / "large.png", builders.smooth_noise(rng, 90, 120))
+    monkeypatch.setattr(search, "SECONDS_OF_GROUPING", 0.0)
+    monkeypatch.setattr(console, "SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr(grouping, "CELLS_AT_ONCE", 30)
+    monkeypatch.setattr(grouping, "WINDOWS_AT_ONCE", 1000)
+    ran = run("detect", accept_all, tmp_path / "large.png", *options)
+    assert ran.code == 0
+    shares = re.findall(r"^grouping the windows of large\.png: (\d+)%$", ran.err, re.MULTILINE)
+    assert len(shares) > 5
+    assert [int(share) for share in shares] == sorted(int(share) for share in shares)
+    assert int(shares[0]) == 0
+    assert 80 < int(shares[-1]) < 100
+
+
+def test_short_grouping_is_silent(run, accept_all, picture, monkeypatch):
+    monkeypatch.setattr(console, "SECONDS_BETWEEN_LINES", 0.0)
+    assert "grouping the" not in run("detect", accept_all, picture).err

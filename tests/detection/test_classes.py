@@ -44,11 +44,40 @@ def test_an_interrupt_is_heard(rng, monkeypatch):
     """Kernels do not see signals: grouping millions of windows comes back to Python again and again."""
     calls = []
     join = grouping.join_similar
-    monkeypatch.setattr(grouping, "join_similar", lambda *args: (calls.append(len(args[5])), join(*args)))
-    monkeypatch.setattr(grouping, "BOXES_AT_ONCE", 100)
-    labels_of(rng.integers(1, 30, (1000, 4)).astype(np.int32))
-    assert sum(calls) == 1000
-    assert max(calls) <= 100
+    monkeypatch.setattr(grouping, "join_similar", lambda *args: (calls.append(len(args[7])), join(*args)))
+    monkeypatch.setattr(grouping, "CELLS_AT_ONCE", 100)
+    told = []
+    boxes = np.column_stack([rng.permutation(1000), *np.full((3, 1000), 1)]).astype(np.int32)
+    assert class_labels(boxes, 0.2, lambda *numbers: told.append(numbers))[1] == 1000
+    assert calls == [100] * 10
+    assert told == [(done, 1000) for done in range(0, 1000, 100)]
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+@pytest.mark.parametrize("share", [1.0, 0.5, 0.05])
+def test_labels_of_all_windows_of_a_picture_equal_plain_loops(rng, step, share):
+    """Windows as a scan gives them: cells are full, neighbouring sizes are similar, too."""
+    boxes = [
+        (x, y, side, side)
+        for side in (20, 22, 24, 41)
+        for y in range(0, 30, step)
+        for x in range(0, 30, step)
+    ]
+    boxes = np.array(boxes, np.int32)
+    boxes = boxes[rng.random(len(boxes)) < share * step * step / 9]
+    for ordered in (boxes, rng.permutation(boxes)):
+        assert labels_of(ordered)[0].tolist() == naive.group_labels(ordered)
+
+
+def test_pairs_in_a_class_already_are_not_looked_at(monkeypatch):
+    """All of a million windows are similar to hundreds of others: the time is that of cells, not of pairs."""
+    boxes = np.array([(x, y, 40, 40) for y in range(1000) for x in range(1000)], np.int32)
+    monkeypatch.setattr(grouping, "CELLS_AT_ONCE", 2**30)
+    n_cells = []
+    join = grouping.join_similar
+    monkeypatch.setattr(grouping, "join_similar", lambda *args: (n_cells.append(len(args[7])), join(*args)))
+    assert labels_of(boxes)[1] == 1
+    assert n_cells == [112**2]  # 9 x 9 pixels each
 
 
 def test_a_chain_is_one_class():

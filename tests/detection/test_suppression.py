@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from vjcascade.detection.grouping import overlaps, suppress_overlaps
+from vjcascade.detection import grouping
+from vjcascade.detection.grouping import best_first, overlaps, suppress_overlaps
+from vjcascade.errors import SettingsError
 from vjcascade.types import Detections
 
 rows_of = st.lists(
@@ -85,3 +87,37 @@ def test_copies_stay_only_where_everything_does(max_overlap, n):
 def test_large_boxes_do_not_overflow():
     huge = np.array([[0, 0, 100_000, 100_000], [0, 0, 100_000, 50_000]], np.int32)
     assert overlaps(huge[0], huge).tolist() == [1.0, 0.5]
+
+
+@pytest.mark.parametrize("max_overlap", [0.0, 0.3, 0.9])
+def test_boxes_far_apart_and_of_very_different_sizes(rng, max_overlap):
+    """Those that a box may take are looked up among boxes near it, of all sizes: none is missed."""
+    sides = rng.choice([10, 13, 40, 300], 400)
+    rows = np.column_stack([rng.integers(-200, 600, (400, 2)), sides, sides, rng.integers(0, 1000, 400)])
+    raw = windows(rows)
+    left, expected = best_first(raw), []
+    while len(left):
+        taken = overlaps(raw.boxes[left[0]], raw.boxes[left]) > max_overlap
+        expected.append((raw.boxes[left[0]].tolist(), int(taken.sum())))
+        left = left[~taken]
+    found = suppress_overlaps(raw, max_overlap)
+    assert list(zip(found.boxes.tolist(), found.neighbors.tolist(), strict=True)) == expected
+    assert found.neighbors.dtype == np.int32
+
+
+def test_an_interrupt_is_heard(monkeypatch):
+    monkeypatch.setattr(grouping, "WINDOWS_AT_ONCE", 100)
+    told = []
+    raw = windows([(30 * i, 0, 20, 20, 1) for i in range(250)])
+    assert len(suppress_overlaps(raw, 0.3, progress=lambda *numbers: told.append(numbers))) == 250
+    assert told == [(0, 250), (100, 250), (200, 250)]
+
+
+@pytest.mark.parametrize("max_overlap", [-0.1, 1.5, float("nan")])
+def test_a_share_of_overlap_lies_between_0_and_1(max_overlap):
+    with pytest.raises(SettingsError, match="max_overlap"):
+        suppress_overlaps(windows([(0, 0, 5, 5, 1)]), max_overlap)
+
+
+def test_nothing_to_suppress():
+    assert len(suppress_overlaps(Detections.empty(), 0.3)) == 0

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +31,15 @@ RECENT = 30
 SECONDS_TO_SHOW = 2.0
 """How long a still picture stays in the window."""
 
-Detect = Callable[[NDArray[np.uint8]], Detections]
-"""Finds the object in a picture, or in the next frame of a video."""
+SECONDS_OF_GROUPING = 2.0
+"""Grouping that is done sooner is not worth a line of its own."""
+
+
+class Detect(Protocol):
+    """Finds the object in a picture, or in the next frame of a video."""
+
+    def __call__(self, image: NDArray[np.uint8], /, *, progress: Callable[[int, int], object]) -> Detections:
+        """Call `progress(done, total)` now and then while windows are grouped."""
 
 
 FRAMES_MISCOUNTED, SHARE_MISCOUNTED = 2, 0.05
@@ -126,7 +135,7 @@ class Search:
             drawing = stack.enter_context(open_drawing(source, target)) if target is not None else None
             detect = self._detect_in(source)
             for shot in stack.enter_context(closing(source.shots())):
-                found = detect(shot.image)
+                found = detect(shot.image, progress=self._grouping_teller(source))
                 self._n_shots += 1
                 self._n_detections += len(found)
                 self._report.add(shot, found)
@@ -156,6 +165,19 @@ class Search:
     def _tell(self, progress: Progress) -> None:
         if self._tells_progress:
             self._progress.update(progress)
+
+    def _grouping_teller(self, source: Input) -> Callable[[int, int], None]:
+        """Return what tells how far the grouping of a shot's windows is, once it takes long."""
+        begun = math.inf
+
+        def tell(done: int, total: int) -> None:
+            nonlocal begun
+            begun = min(begun, time.monotonic())
+            if time.monotonic() >= begun + SECONDS_OF_GROUPING:
+                part = f"grouping the windows of {source.short_name}"
+                self._tell(Progress(part, done, total, f"{done / total:.0%}"))
+
+        return tell
 
     def _sum_up(self, n_inputs: int) -> None:
         parts = [f"searched: {self._n_shots}", f"detections: {self._n_detections}"]

@@ -25,7 +25,7 @@ from vjcascade.detection.checks import (
     checked_size,
     only,
 )
-from vjcascade.detection.grouping import Grouping, group_in_bounds, suppress_overlaps
+from vjcascade.detection.grouping import Grouping, Tell, group_in_bounds, suppress_overlaps
 from vjcascade.detection.pyramid import Plan, raw_detections, scan_pyramid
 from vjcascade.detection.rotation import Rotation
 from vjcascade.detection.scales import Level, check_scale_factor, dense_levels, row_array
@@ -129,7 +129,12 @@ class DenseDetector:
             object.__setattr__(self, name, value)
 
     def detect(
-        self, image: NDArray[Any], *, region: Sequence[int] | None = None, mask: NDArray[Any] | None = None
+        self,
+        image: NDArray[Any],
+        *,
+        region: Sequence[int] | None = None,
+        mask: NDArray[Any] | None = None,
+        progress: Tell | None = None,
     ) -> Detections:
         """Find the object in a picture.
 
@@ -143,6 +148,8 @@ class DenseDetector:
         mask : ndarray of shape (h, w), dtype bool or uint8, optional
             For each pixel of the picture whether (not 0) windows may have their centre there. Pixel rows without any
             save time, except where objects may be turned.
+        progress : callable, optional
+            `progress(done, total)` is called now and then while windows are grouped: millions take a while.
 
         Returns
         -------
@@ -158,10 +165,15 @@ class DenseDetector:
             If `region` does not touch the picture, `mask` has another shape, or the detector has several cascades.
         """
         only(self.scanners)
-        return only(self.detect_each(image, region=region, mask=mask))
+        return only(self.detect_each(image, region=region, mask=mask, progress=progress))
 
     def detect_each(
-        self, image: NDArray[Any], *, region: Sequence[int] | None = None, mask: NDArray[Any] | None = None
+        self,
+        image: NDArray[Any],
+        *,
+        region: Sequence[int] | None = None,
+        mask: NDArray[Any] | None = None,
+        progress: Tell | None = None,
     ) -> list[Detections]:
         """Find what each cascade looks for, over one pyramid.
 
@@ -173,6 +185,8 @@ class DenseDetector:
             As for `detect`.
         mask : ndarray of shape (h, w), dtype bool or uint8, optional
             As for `detect`.
+        progress : callable, optional
+            As for `detect`; called for one cascade after the other.
 
         Returns
         -------
@@ -184,7 +198,8 @@ class DenseDetector:
         ValueError or TypeError
             As `detect`.
         """
-        return [self.grouped(raw) for raw in self.raw_windows(image, region=region, mask=mask)]
+        each = self.raw_windows(image, region=region, mask=mask)
+        return [self.grouped(raw, progress=progress) for raw in each]
 
     def raw_windows(
         self, image: NDArray[Any], *, region: Sequence[int] | None = None, mask: NDArray[Any] | None = None
@@ -222,7 +237,7 @@ class DenseDetector:
         each = [Detections.joined(parts) for parts in zip(*by_angle, strict=True)]
         return [_allowed(_moved(raw, x, y), allowed) for raw in each]
 
-    def grouped(self, raw: Detections, n_pictures: int = 1) -> Detections:
+    def grouped(self, raw: Detections, n_pictures: int = 1, progress: Tell | None = None) -> Detections:
         """Group raw windows as the settings say.
 
         Parameters
@@ -232,6 +247,8 @@ class DenseDetector:
         n_pictures : int, optional
             In how many pictures of one scene they were found: a detection needs as many times `min_neighbors`, and as
             many times `min_ranking_score`.
+        progress : callable, optional
+            As for `detect`.
 
         Returns
         -------
@@ -241,9 +258,10 @@ class DenseDetector:
         min_neighbors = self.min_neighbors * n_pictures
         found = raw
         if self.group == Grouping.NMS:
-            found = suppress_overlaps(raw, self.overlap, min_neighbors)
+            found = suppress_overlaps(raw, self.overlap, min_neighbors, progress)
         elif self.group != Grouping.NONE:
-            found = group_in_bounds(raw, min_neighbors, weighted=self.group == Grouping.WEIGHTED)
+            weighted = self.group == Grouping.WEIGHTED
+            found = group_in_bounds(raw, min_neighbors, weighted=weighted, progress=progress)
         return found.select(found.ranking_scores >= self.min_ranking_score * n_pictures)
 
     def _turned_windows(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vjcascade.cascade import Cascade
 from vjcascade.checks import checked_number
 from vjcascade.detection.checks import check_bounds, checked_cascades, checked_neighbors, checked_size, only
-from vjcascade.detection.grouping import group_windows
+from vjcascade.detection.grouping import Tell, group_windows
 from vjcascade.detection.pyramid import Plan, raw_detections, scan_pyramid
 from vjcascade.detection.scales import Level, check_scale_factor, scan_levels
 from vjcascade.detection.scanner import Scanner
@@ -87,13 +87,15 @@ class Detector:
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
-    def detect(self, image: NDArray[Any]) -> Detections:
+    def detect(self, image: NDArray[Any], *, progress: Tell | None = None) -> Detections:
         """Find the object in a picture.
 
         Parameters
         ----------
         image : ndarray
             Grey (h, w), RGB (h, w, 3) or RGBA (h, w, 4); see `vjcascade.imaging.to_gray` for the dtypes.
+        progress : callable, optional
+            `progress(done, total)` is called now and then while windows are grouped: millions take a while.
 
         Returns
         -------
@@ -109,15 +111,17 @@ class Detector:
             If the detector has several cascades.
         """
         only(self.scanners)
-        return only(self.detect_each(image))
+        return only(self.detect_each(image, progress=progress))
 
-    def detect_each(self, image: NDArray[Any]) -> list[Detections]:
+    def detect_each(self, image: NDArray[Any], *, progress: Tell | None = None) -> list[Detections]:
         """Find what each cascade looks for, over one pyramid.
 
         Parameters
         ----------
         image : ndarray
             As for `detect`.
+        progress : callable, optional
+            As for `detect`; called for one cascade after the other.
 
         Returns
         -------
@@ -134,7 +138,8 @@ class Detector:
         plans = [Plan(scanner, self._levels(scanner, size), skip=True) for scanner in self.scanners]
         each = scan_pyramid(gray, plans, n_threads=checked_threads(self.n_threads))
         raw = (raw_detections(plan, raw) for plan, raw in zip(plans, each, strict=True))
-        found = (clipped(group_windows(windows, self.min_neighbors), size) for windows in raw)
+        each_grouped = (group_windows(windows, self.min_neighbors, progress=progress) for windows in raw)
+        found = (clipped(groups, size) for groups in each_grouped)
         return [groups.select(groups.ranking_scores >= self.min_ranking_score) for groups in found]
 
     def _levels(self, scanner: Scanner, size: Size) -> list[Level]:

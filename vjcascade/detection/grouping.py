@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.kernels.group import join_similar, lies_inside, number_classes
+from vjcascade.checks import checked_number
+from vjcascade.kernels.group import (
+    CELL_DTYPE,
+    fill_cells,
+    join_similar,
+    lies_inside,
+    list_cells,
+    number_classes,
+    take_overlapping,
+)
 from vjcascade.parallel import blocks
 from vjcascade.types import Detections
 
 GROUP_EPS = 0.2
 """How far the sides of similar boxes may lie apart, relative to their size (OpenCV's constant)."""
 
-BOXES_AT_ONCE = 2**15
-"""Between so many boxes, grouping can be interrupted."""
+CELLS_AT_ONCE = 2**12
+"""Between so many cells of similar boxes, grouping can be interrupted."""
+
+WINDOWS_AT_ONCE = 2**12
+"""Between so many windows, the suppression of overlapping ones can be interrupted."""
+
+Tell = Callable[[int, int], object]
+"""Called now and then with what is done and what there is to do."""
 
 _INT32 = np.iinfo(np.int32)
 
@@ -38,7 +53,9 @@ class Grouping(StrEnum):
     """Raw windows, each for itself."""
 
 
-def group_windows(raw: Detections, min_neighbors: int, eps: float = GROUP_EPS) -> Detections:
+def group_windows(
+    raw: Detections, min_neighbors: int, eps: float = GROUP_EPS, progress: Tell | None = None
+) -> Detections:
     """Average the boxes of each class of similar windows; drop small classes. Exactly OpenCV's result.
 
     Two boxes are similar if all their sides lie close together; a class is all that a chain of similar
@@ -53,6 +70,8 @@ def group_windows(raw: Detections, min_neighbors: int, eps: float = GROUP_EPS) -
         returned as it is.
     eps : float, optional
         Allowed distance of sides, as a share of the mean of width and height.
+    progress : callable, optional
+        `progress(done, total)` is called now and then: millions of windows take a while.
 
     Returns
     -------
@@ -69,14 +88,29 @@ def group_windows(raw: Detections, min_neighbors: int, eps: float = GROUP_EPS) -
     """
     if min_neighbors <= 0 or len(raw) == 0:
         return raw
-    return large_classes(window_classes(raw, eps), min_neighbors, eps)
+    return large_classes(window_classes(raw, eps, progress), min_neighbors, eps)
 
 
-def window_classes(raw: Detections, eps: float = GROUP_EPS) -> Detections:
-    """Return all classes that `group_windows` chooses from, large and small."""
+def window_classes(raw: Detections, eps: float = GROUP_EPS, progress: Tell | None = None) -> Detections:
+    """Return all classes that `group_windows` chooses from, large and small.
+
+    Parameters
+    ----------
+    raw : Detections
+        Raw windows.
+    eps : float, optional
+        As for `group_windows`.
+    progress : callable, optional
+        As for `group_windows`.
+
+    Returns
+    -------
+    Detections
+        One row a class, in the order of their first members.
+    """
     if len(raw) == 0:
         return raw
-    labels, best, counts = _classes(raw, eps)
+    labels, best, counts = _classes(raw, eps, progress)
     return replace(
         raw.select(best),
         boxes=_mean_boxes(raw.boxes, labels, counts),
@@ -106,7 +140,9 @@ def large_classes(classes: Detections, min_neighbors: int, eps: float = GROUP_EP
     return large.select(~inside_others(large.boxes, large.neighbors, eps))
 
 
-def group_in_bounds(raw: Detections, min_neighbors: int, *, weighted: bool) -> Detections:
+def group_in_bounds(
+    raw: Detections, min_neighbors: int, *, weighted: bool, progress: Tell | None = None
+) -> Detections:
     """Average the boxes of each class of similar windows, so that no bound on the windows is left.
 
     A group lies in whatever box all its windows lie in, and is no smaller and no larger than the smallest and the
@@ -120,6 +156,8 @@ def group_in_bounds(raw: Detections, min_neighbors: int, *, weighted: bool) -> D
         A class is kept if it has more windows than this; 0 keeps every class.
     weighted : bool
         Whether a window counts by its score (those below 0 do not count) rather than all windows alike.
+    progress : callable, optional
+        `progress(done, total)` is called now and then: millions of windows take a while.
 
     Returns
     -------
@@ -136,7 +174,7 @@ def group_in_bounds(raw: Detections, min_neighbors: int, *, weighted: bool) -> D
     """
     if len(raw) == 0:
         return raw
-    labels, best, counts = _classes(raw, GROUP_EPS)
+    labels, best, counts = _classes(raw, GROUP_EPS, progress)
     weights = np.maximum(raw.scores, 0.0) if weighted else np.ones(len(raw))
     weights = np.where((np.bincount(labels, weights) > 0)[labels], weights, 1.0)
     boxes = _means_within(raw.boxes, labels, best, weights)
@@ -152,7 +190,9 @@ def group_in_bounds(raw: Detections, min_neighbors: int, *, weighted: bool) -> D
     return kept.select(best_first(kept))
 
 
-def suppress_overlaps(raw: Detections, max_overlap: float, min_neighbors: int = 0) -> Detections:
+def suppress_overlaps(
+    raw: Detections, max_overlap: float, min_neighbors: int = 0, progress: Tell | None = None
+) -> Detections:
     """Keep the best window of each place, with its own box (non-maximum suppression).
 
     The best window that is left is kept, and takes away all that overlap it by more than `max_overlap`; and so on.
@@ -165,12 +205,19 @@ def suppress_overlaps(raw: Detections, max_overlap: float, min_neighbors: int = 
         Largest intersection over union of two windows that may both stay, in [0, 1].
     min_neighbors : int, optional
         A window stays if it and those it takes away are more than this; 0 keeps all.
+    progress : callable, optional
+        `progress(done, total)` is called now and then: millions of windows take a while.
 
     Returns
     -------
     Detections
         Windows that stay, best first: most stages, then largest score, then first window. `neighbors` says for
         how many windows each stands, itself included; ranking scores are theirs together.
+
+    Raises
+    ------
+    SettingsError
+        If `max_overlap` is not in [0, 1].
 
     Examples
     --------
@@ -180,19 +227,26 @@ def suppress_overlaps(raw: Detections, max_overlap: float, min_neighbors: int = 
     >>> found.boxes.tolist(), found.neighbors.tolist()
     ([[70, 10, 24, 24], [12, 10, 24, 24]], [1, 2])
     """
-    left = best_first(raw)
-    kept, counts, ranking_scores = [], [], []
-    while len(left):
-        taken = overlaps(raw.boxes[left[0]], raw.boxes[left]) > max_overlap
-        taken[0] = True  # also where max_overlap is 1
-        kept.append(left[0])
-        counts.append(int(raw.neighbors[left[taken]].sum()))
-        ranking_scores.append(float(raw.ranking_scores[left[taken]].sum()))
-        left = left[~taken]
-    neighbors = np.array(counts, np.int32)
-    found = replace(
-        raw.select(np.array(kept, np.intp)), neighbors=neighbors, ranking_scores=np.array(ranking_scores)
+    checked_number("max_overlap", max_overlap, ge=0, le=1, hint="0.3, for example, is usual")
+    if len(raw) == 0:
+        return raw
+    order = best_first(raw)
+    filed = _file(
+        raw.boxes, raw.boxes[:, 2:].max(axis=1, initial=0).astype(np.float64), lambda most: most + 1
     )
+    owners, next_left = np.full(len(raw), -1, np.int32), np.arange(len(raw) + 1)
+    for places in _told_blocks(len(raw), WINDOWS_AT_ONCE, progress):
+        take_overlapping(raw.boxes, *filed, order[places], max_overlap, next_left, owners)
+    kept = order[owners[order] == order]
+    ranks = np.empty(len(raw), np.intp)
+    ranks[kept] = np.arange(len(kept))
+    taken = order[
+        np.argsort(ranks[owners[order]], kind="stable")
+    ]  # those of the best first, the best of each first
+    firsts = np.flatnonzero(owners[taken] == taken)
+    neighbors = np.add.reduceat(raw.neighbors[taken], firsts).astype(np.int32)
+    ranking_scores = np.add.reduceat(raw.ranking_scores[taken], firsts)
+    found = replace(raw.select(kept), neighbors=neighbors, ranking_scores=ranking_scores)
     return found.select(neighbors > min_neighbors)
 
 
@@ -218,10 +272,13 @@ def best_first(detections: Detections) -> NDArray[np.intp]:
     return order
 
 
-def class_labels(boxes: NDArray[np.int32], eps: float) -> tuple[NDArray[np.int32], int]:
+def class_labels(
+    boxes: NDArray[np.int32], eps: float, progress: Tell | None = None
+) -> tuple[NDArray[np.int32], int]:
     """Give similar boxes the number of their class; classes are numbered by their first members.
 
-    The cost grows with the windows times those that lie close to one of them, not with their square.
+    The cost grows with the cells of windows times the cells that lie close to one of them, not with the square of the
+    windows.
 
     Parameters
     ----------
@@ -229,6 +286,8 @@ def class_labels(boxes: NDArray[np.int32], eps: float) -> tuple[NDArray[np.int32
         `x, y, w, h`.
     eps : float
         Allowed distance of sides, as a share of the mean of width and height; below 0, no boxes are similar.
+    progress : callable, optional
+        `progress(done, total)` is called now and then: millions of windows take a while.
 
     Returns
     -------
@@ -243,18 +302,39 @@ def class_labels(boxes: NDArray[np.int32], eps: float) -> tuple[NDArray[np.int32
     >>> labels.tolist(), n_classes
     ([0, 1, 0], 2)
     """
-    sizes = boxes[:, 2].astype(np.float64) + boxes[:, 3]
-    filed = _file(boxes, sizes, lambda most: max(eps, 0.0) * most / 2 + 1)
-    parents = np.arange(len(boxes), dtype=np.int32)
-    for places in blocks(len(boxes), BOXES_AT_ONCE):  # between blocks, an interrupt is heard
-        join_similar(boxes, *filed, np.arange(places.start, places.stop), eps, parents)
+    parents = np.empty(len(boxes), np.int32)
+    slots = np.full(2 ** (2 * len(boxes)).bit_length(), -1, np.int32)
+    fill_cells(boxes, eps, slots, parents)
+    leaders = np.flatnonzero(parents == np.arange(len(boxes))).astype(np.int32)
+    cells, members = np.empty(len(leaders), CELL_DTYPE), np.empty(len(boxes), np.int32)
+    list_cells(boxes, parents, leaders, cells, members)
+    sizes = cells["box"][:, 2].astype(np.float64) + cells["box"][:, 3]
+    widest = float((cells["far"].astype(np.float64) - cells["box"][:, :2]).max(initial=0))
+
+    def reach_of(most: float) -> float:
+        delta = max(eps, 0.0) * most / 2
+        return delta + min(delta, widest) + 1
+
+    filed = _file(cells["box"], sizes, reach_of)
+    for places in _told_blocks(len(cells), CELLS_AT_ONCE, progress):
+        join_similar(boxes, members, cells, *filed, np.arange(places.start, places.stop), eps, parents)
     labels = np.empty(len(boxes), np.int32)
     return labels, number_classes(parents, labels)
 
 
-def _classes(raw: Detections, eps: float) -> tuple[NDArray[np.int32], NDArray[np.intp], NDArray[np.int32]]:
+def _told_blocks(n_items: int, block_size: int, progress: Tell | None) -> Iterator[slice]:
+    """Tell how much is done before each block; between blocks, an interrupt is heard, too."""
+    for places in blocks(n_items, block_size):
+        if progress is not None:
+            progress(places.start, n_items)
+        yield places
+
+
+def _classes(
+    raw: Detections, eps: float, progress: Tell | None
+) -> tuple[NDArray[np.int32], NDArray[np.intp], NDArray[np.int32]]:
     """Return the class of each window, and of each class the best window and the number of windows."""
-    labels, n_classes = class_labels(raw.boxes, eps)
+    labels, n_classes = class_labels(raw.boxes, eps, progress)
     order = best_first(raw)
     _, first = np.unique(labels[order], return_index=True)
     return labels, order[first], np.bincount(labels, minlength=n_classes).astype(np.int32)

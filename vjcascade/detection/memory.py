@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vjcascade.checks import checked_whole
 from vjcascade.detection.checks import only
 from vjcascade.detection.dense import DenseDetector
-from vjcascade.detection.grouping import Grouping
+from vjcascade.detection.grouping import Grouping, Tell
 from vjcascade.errors import SettingsError
 from vjcascade.types import Detections
 
@@ -65,7 +65,12 @@ class DetectionMemory:
         self._shape: tuple[int, ...] = ()
 
     def detect(
-        self, frame: NDArray[Any], *, region: Sequence[int] | None = None, mask: NDArray[Any] | None = None
+        self,
+        frame: NDArray[Any],
+        *,
+        region: Sequence[int] | None = None,
+        mask: NDArray[Any] | None = None,
+        progress: Tell | None = None,
     ) -> Detections:
         """Find the object in the next frame.
 
@@ -78,6 +83,8 @@ class DetectionMemory:
             `x, y, w, h` in pixels: look there only; it may change from frame to frame.
         mask : ndarray of shape (h, w), dtype bool or uint8, optional
             For each pixel of the frame whether windows may have their centre there.
+        progress : callable, optional
+            As for `DenseDetector.detect`.
 
         Returns
         -------
@@ -90,10 +97,15 @@ class DetectionMemory:
             As `DenseDetector.detect`.
         """
         only(self.detector.scanners)
-        return only(self.detect_each(frame, region=region, mask=mask))
+        return only(self.detect_each(frame, region=region, mask=mask, progress=progress))
 
     def detect_each(
-        self, frame: NDArray[Any], *, region: Sequence[int] | None = None, mask: NDArray[Any] | None = None
+        self,
+        frame: NDArray[Any],
+        *,
+        region: Sequence[int] | None = None,
+        mask: NDArray[Any] | None = None,
+        progress: Tell | None = None,
     ) -> list[Detections]:
         """Find what each cascade looks for in the next frame.
 
@@ -105,6 +117,8 @@ class DetectionMemory:
             As for `detect`.
         mask : ndarray of shape (h, w), dtype bool or uint8, optional
             As for `detect`.
+        progress : callable, optional
+            As for `DenseDetector.detect_each`.
 
         Returns
         -------
@@ -122,7 +136,10 @@ class DetectionMemory:
             self._shape = frame.shape[:2]
         self._frames.appendleft(raw)  # newest first: of equals, the newest window speaks for its group
         by_cascade = zip(*self._frames, strict=True)
-        return [self.detector.grouped(Detections.joined(parts), len(self._frames)) for parts in by_cascade]
+        return [
+            self.detector.grouped(Detections.joined(parts), len(self._frames), progress)
+            for parts in by_cascade
+        ]
 
     def forget(self) -> None:
         """Forget all frames, as after a cut."""
