@@ -1,11 +1,12 @@
 """``vjcascade demo`` finds the face that it promises."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
 
-from vjcascade import read_image
+from vjcascade import imaging, read_image
 from vjcascade.cli import demo as module, main
 
 
@@ -46,6 +47,14 @@ def test_a_demo_that_cannot_be_written_says_so(run, tmp_path):
     ran = run("demo", "--output", tmp_path / "demo")
     assert ran.code == 2
     assert "demo" in ran.err
+
+
+def test_a_missing_opencv_is_said_before_files_are_written(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cv2", None)
+    monkeypatch.setattr(imaging, "opencv", imaging.opencv.__wrapped__)
+    ran = run("demo", "--output", tmp_path / "demo")
+    assert (ran.code, "OpenCV cannot be used" in ran.err) == (2, True)
+    assert not (tmp_path / "demo").exists()
 
 
 def data_file(name):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 
 import builders
@@ -10,11 +11,12 @@ import numpy as np
 import pytest
 from easy_pictures import save
 
-from vjcascade import Cascade, Size
+from vjcascade import Cascade, Size, imaging
 from vjcascade.comparison import Comparison, Design, StagePlan, compare_stages, runner as module
 from vjcascade.comparison.run_cache import RUNS_NAME
 from vjcascade.comparison.statistics import interval
-from vjcascade.errors import SettingsError, SourceError
+from vjcascade.errors import MissingLibraryError, SettingsError, SourceError
+from vjcascade.training.data import reading
 from vjcascade.training.events import Note, Progress
 
 WINDOW = Size(8, 8)
@@ -51,6 +53,14 @@ def run(pictures, tmp_path):
         )
 
     return call
+
+
+def test_a_missing_opencv_is_said_before_pictures_are_read(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cv2", None)
+    monkeypatch.setattr(reading, "opencv", imaging.opencv.__wrapped__)
+    with pytest.raises(MissingLibraryError, match="opencv-python-headless"):
+        run()
+    assert not (tmp_path / "out").exists()
 
 
 def untimed(comparison):

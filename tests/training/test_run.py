@@ -16,6 +16,7 @@ from vjcascade.errors import MissingLibraryError, ModelError, SettingsError, Sou
 from vjcascade.imaging import read_gray, write_image
 from vjcascade.learning import histograms
 from vjcascade.training import memory_plan, run, trainer
+from vjcascade.training.data import reading
 from vjcascade.training.events import Note, RunBegun, StageDone
 from vjcascade.types import Size
 
@@ -282,7 +283,7 @@ def test_without_a_folder_there_is_nothing_to_go_on_with(arguments, options, sen
 def test_a_missing_opencv_is_said_before_pictures_are_read(pictures, monkeypatch):
     read = []
     monkeypatch.setitem(sys.modules, "cv2", None)
-    monkeypatch.setattr(run, "opencv", imaging.opencv.__wrapped__)
+    monkeypatch.setattr(reading, "opencv", imaging.opencv.__wrapped__)
     monkeypatch.setattr(run.Reader, "positives", lambda *_: read.append(1))
     with pytest.raises(MissingLibraryError, match="opencv-python-headless"):
         train(pictures / "pos", pictures / "neg", pictures / "out", BRIEF)

@@ -65,6 +65,9 @@ def demo(
     """
     import skimage
 
+    from vjcascade.imaging import opencv
+
+    opencv()  # if it is missing, that is said before files are written
     pictures = Path(skimage.__file__).parent / "data"
     faces, photos, model = output / "faces", output / "photos", output / "model"
     _write_faces(pictures, faces)

@@ -93,10 +93,10 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
     model = None if reference is None else Cascade.load(reference)
     window = checked_window(window) if window is not None else None if model is None else model.window
     _refuse_misfits(plan, model, window)
+    reader = Reader(n_threads, strict=False, listener=listener)
     with only_run_in(folder):
         for place in (folder, folder / REFERENCE_FOLDER):
             remove_leftovers(place)
-        reader = Reader(n_threads, strict=False, listener=listener)
         crops = reader.positives(positives, window, None)
         photos = reader.photos(negatives, crops, PHOTOS_MEMORY)
         sources = Sources(crops, photos, photos.subset([]))

@@ -11,7 +11,6 @@ from vjcascade.cascade import Cascade, checked_window
 from vjcascade.checks import checked_flag, checked_whole
 from vjcascade.errors import SettingsError, SourceError
 from vjcascade.files import MODEL_NAME, real_path, remove_leftovers
-from vjcascade.imaging import opencv
 from vjcascade.messages import pluralize
 from vjcascade.parallel import MemoryBudget, checked_memory, checked_threads
 from vjcascade.training.checkpoint import Checkpoint, begin_run
@@ -137,7 +136,9 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
     base = None if continue_from is None else BaseModel.load(Path(continue_from), settings.features)
     if base is not None:
         _refuse_too_few_stages(base, settings)
-    opencv()  # resizes crops and photos: if it is missing, that is said before the pictures are read
+    photos_limit = int(PHOTOS_SHARE * memory_limit)
+    budget = MemoryBudget(max(memory_limit - photos_limit - (resident_memory() or 0), LEAST_TO_DECODE))
+    reader = Reader(n_threads, strict, listener, budget)
     with ExitStack() as stack:
         if folder is not None:
             stack.enter_context(only_run_in(folder))
@@ -145,9 +146,6 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
         if resume and model is not None and not model.exists():
             listener(Note(f"there is no model to go on with in {folder}: training starts from the beginning"))
         window = _known_window(window, base, model if resume else None)
-        photos_limit = int(PHOTOS_SHARE * memory_limit)
-        budget = MemoryBudget(max(memory_limit - photos_limit - (resident_memory() or 0), LEAST_TO_DECODE))
-        reader = Reader(n_threads, strict, listener, budget)
         crops = reader.positives(positives, window, min_side, CopyRule.of(settings))
         photos = reader.photos(negatives, crops, photos_limit)
         more = reader.more_photos(more_negatives, photos, crops, photos_limit)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from vjcascade.imaging import opencv
 from vjcascade.messages import pluralize
 from vjcascade.parallel import MemoryBudget
 from vjcascade.training.data.backgrounds import BackgroundImages, open_background_images
@@ -76,6 +77,9 @@ class Reader:
     strict: bool
     listener: Listener
     memory_budget: MemoryBudget | None = None
+
+    def __post_init__(self) -> None:
+        opencv()  # resizes crops and photos: if it is missing, that is said before the pictures are read
 
     def positives(
         self, source: Source, window: Size | None, min_side: int | None, copies: CopyRule = NO_COPIES
