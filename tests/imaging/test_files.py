@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from picture_files import netpbm, pillow, png, stored, tiff
 from PIL import Image
+from simplejpeg import decode_jpeg
 
 from vjcascade.errors import ImageError
 from vjcascade.imaging import (
@@ -335,6 +336,30 @@ def test_a_jpeg_with_a_hole_between_restart_markers_is_refused(tmp_path, rng):
     path = stored(tmp_path, whole[:middle] + bytes(3000) + whole[middle + 3000 :], "a.jpg")
     with pytest.raises(ImageError, match=r"a\.jpg: a part of the picture is missing"):
         read_gray(path)
+
+
+ODDITIES = {
+    "bytes too many": lambda data: data[:2] + bytes(3) + data[2:],
+    "bytes too many before the tables": lambda data: data.replace(b"\xff\xdb", b"\0\xff\0\xff\xdb", 1),
+    "an unknown version": lambda data: data.replace(b"JFIF\0\1", b"JFIF\0\7", 1),
+    "an unknown transform": lambda data: data[:2] + b"\xff\xee\0\x0eAdobe\0\x64\0\0\0\0\7" + data[2:],
+}
+"""What libjpeg warns of before the pixels, though nothing is missing."""
+
+
+@pytest.mark.parametrize("progressive", [False, True])
+@pytest.mark.parametrize("odd", ODDITIES.values(), ids=ODDITIES)
+def test_a_harmless_warning_hides_no_missing_part(tmp_path, rng, odd, progressive):
+    """Libjpeg says aloud only the first thing that it warns of."""
+    pixels = rng.integers(0, 256, (160, 160, 3), np.uint8)
+    whole = odd(pillow(Image.fromarray(pixels), "JPEG", quality=90, progressive=progressive))
+    assert read_gray(stored(tmp_path, whole, "whole.jpg")).shape == (160, 160)
+    half = len(whole) // 2
+    for damaged in (whole[:half] + whole[-2:], whole[:half] + bytes(half) + whole[-2:]):
+        with pytest.raises(ValueError, match=r"extraneous|JFIF|Adobe"):
+            decode_jpeg(damaged, strict=True)
+        with pytest.raises(ImageError, match=r"cut\.jpg: a part of the picture is missing"):
+            read_gray(stored(tmp_path, damaged, "cut.jpg"))
 
 
 @pytest.mark.parametrize("extra", [b"", b"junk" * 9, bytes(100)])

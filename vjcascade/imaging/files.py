@@ -264,15 +264,48 @@ def _refuse_incomplete_jpeg(path: Path) -> None:
     Pillow and OpenCV decode it without a word where its end mark is there: the rest is grey. simplejpeg hands on
     what the decoder warns of (0.4 ms for 640x480 pixels, a quarter of the time that Pillow takes).
     """
+    data = path.read_bytes()
+    warning = _first_warning_of_jpeg(data)
+    if warning and not _INCOMPLETE.search(warning):
+        warning = _first_warning_of_jpeg(
+            _without_oddities(data)
+        )  # a harmless one may have hidden what follows
+    if _INCOMPLETE.search(warning):
+        raise ImageError(
+            f"a part of the picture is missing or cut off ({warning}): it would be grey; replace the file"
+        )
+
+
+def _first_warning_of_jpeg(data: bytes) -> str:
     from simplejpeg import decode_jpeg
 
     try:
-        decode_jpeg(path.read_bytes(), colorspace="GRAY", fastdct=True, strict=True)
+        decode_jpeg(data, colorspace="GRAY", fastdct=True, strict=True)
     except ValueError as error:
-        if _INCOMPLETE.search(str(error)):
-            raise ImageError(
-                f"a part of the picture is missing or cut off ({error}): it would be grey; replace the file"
-            ) from None
+        return str(error)
+    return ""
+
+
+def _without_oddities(data: bytes) -> bytes:
+    """Leave out what libjpeg warns of before a JPEG's pixels: bytes between segments, versions, colour transforms."""
+    kept, place = [data[:2]], 2
+    while (place := data.find(b"\xff", place)) >= 0 and place + 4 <= len(data):
+        code = data[place + 1]
+        if code in {
+            0x00,
+            0x01,
+            0xFF,
+            *range(0xD0, 0xD9),
+        }:  # no segment: what follows is searched for the next one
+            place += 1
+            continue
+        if code == 0xDA:  # the pixels
+            return b"".join([*kept, data[place:]])
+        end = place + 2 + int.from_bytes(data[place + 2 : place + 4])
+        if not (0xE0 <= code <= 0xEF or code == 0xFE):  # pixels are decoded without what programs note
+            kept.append(data[place:end])
+        place = end
+    return data
 
 
 _PILLOW = re.compile(r"PIL\.")
