@@ -339,10 +339,9 @@ def test_a_jpeg_with_a_hole_between_restart_markers_is_refused(tmp_path, rng):
 
 
 ODDITIES = {
-    "bytes too many": lambda data: data[:2] + bytes(3) + data[2:],
-    "bytes too many before the tables": lambda data: data.replace(b"\xff\xdb", b"\0\xff\0\xff\xdb", 1),
+    "bytes too many": lambda data: data.replace(b"\xff\xdb", b"\0\xff\0\xff\xdb", 1),
     "an unknown version": lambda data: data.replace(b"JFIF\0\1", b"JFIF\0\7", 1),
-    "an unknown transform": lambda data: data[:2] + b"\xff\xee\0\x0eAdobe\0\x64\0\0\0\0\7" + data[2:],
+    "an unknown transform": lambda data: data[:2] + b"\xff\xee\0\x0eAdobe\0\x64\0\0\0\0\7" + data[20:],
 }
 """What libjpeg warns of before the pixels, though nothing is missing."""
 
@@ -354,12 +353,11 @@ def test_a_harmless_warning_hides_no_missing_part(tmp_path, rng, odd, progressiv
     pixels = rng.integers(0, 256, (160, 160, 3), np.uint8)
     whole = odd(pillow(Image.fromarray(pixels), "JPEG", quality=90, progressive=progressive))
     assert read_gray(stored(tmp_path, whole, "whole.jpg")).shape == (160, 160)
-    half = len(whole) // 2
-    for damaged in (whole[:half] + whole[-2:], whole[:half] + bytes(half) + whole[-2:]):
-        with pytest.raises(ValueError, match=r"extraneous|JFIF|Adobe"):
-            decode_jpeg(damaged, strict=True)
-        with pytest.raises(ImageError, match=r"cut\.jpg: a part of the picture is missing"):
-            read_gray(stored(tmp_path, damaged, "cut.jpg"))
+    damaged = whole[: len(whole) // 2] + whole[-2:]
+    with pytest.raises(ValueError, match=r"extraneous|JFIF|Adobe"):
+        decode_jpeg(damaged, strict=True)
+    with pytest.raises(ImageError, match=r"cut\.jpg: a part of the picture is missing"):
+        read_gray(stored(tmp_path, damaged, "cut.jpg"))
 
 
 @pytest.mark.parametrize("extra", [b"", b"junk" * 9, bytes(100)])
