@@ -184,6 +184,14 @@ def test_a_group_is_what_its_best_window_is():
     assert best_first(windows).tolist() == [2, 3, 1, 0]
 
 
+def test_what_is_not_a_number_is_no_best_score():
+    """Scores of other programs may be anything; the best one is that of sorting."""
+    boxes = np.tile(np.array([[0, 0, 20, 20]], np.int32), (4, 1))
+    scores = np.array([np.nan, -1.0, np.nan, -2.0])
+    windows = Detections(boxes, scores, np.ones(4, np.int32), ranking_scores=np.ones(4))
+    assert group_windows(windows, 1).scores.tolist() == [scores[best_first(windows)[0]]] == [-1.0]
+
+
 def test_a_group_does_not_reach_beyond_its_windows():
     """Rounded each for itself, left side and width would take it a pixel further right."""
     windows = raw([[0, 0, 21, 20], [1, 0, 20, 20]])

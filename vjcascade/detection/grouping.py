@@ -17,6 +17,7 @@ from vjcascade.kernels.group import (
     lies_inside,
     list_cells,
     number_classes,
+    sum_up_classes,
     take_overlapping,
 )
 from vjcascade.parallel import blocks
@@ -110,10 +111,10 @@ def window_classes(raw: Detections, eps: float = GROUP_EPS, progress: Tell | Non
     """
     if len(raw) == 0:
         return raw
-    labels, best, counts = _classes(raw, eps, progress)
+    labels, best, counts, totals = _classes(raw, eps, progress)
     return replace(
         raw.select(best),
-        boxes=_mean_boxes(raw.boxes, labels, counts),
+        boxes=_mean_boxes(totals, counts),
         neighbors=counts,
         ranking_scores=_ranking_scores(raw, labels),
     )
@@ -174,7 +175,7 @@ def group_in_bounds(
     """
     if len(raw) == 0:
         return raw
-    labels, best, counts = _classes(raw, GROUP_EPS, progress)
+    labels, best, counts, _ = _classes(raw, GROUP_EPS, progress)
     weights = np.maximum(raw.scores, 0.0) if weighted else np.ones(len(raw))
     weights = np.where((np.bincount(labels, weights) > 0)[labels], weights, 1.0)
     boxes = _means_within(raw.boxes, labels, best, weights)
@@ -332,12 +333,13 @@ def _told_blocks(n_items: int, block_size: int, progress: Tell | None) -> Iterat
 
 def _classes(
     raw: Detections, eps: float, progress: Tell | None
-) -> tuple[NDArray[np.int32], NDArray[np.intp], NDArray[np.int32]]:
-    """Return the class of each window, and of each class the best window and the number of windows."""
+) -> tuple[NDArray[np.int32], NDArray[np.intp], NDArray[np.int32], NDArray[np.int64]]:
+    """Return the class of each window, and of each class the best window, the number of windows and their sum."""
     labels, n_classes = class_labels(raw.boxes, eps, progress)
-    order = best_first(raw)
-    _, first = np.unique(labels[order], return_index=True)
-    return labels, order[first], np.bincount(labels, minlength=n_classes).astype(np.int32)
+    best, counts = np.empty(n_classes, np.intp), np.empty(n_classes, np.int32)
+    totals = np.empty((n_classes, 4), np.int64)
+    sum_up_classes(raw.boxes, raw.stages, raw.scores, labels, best, counts, totals)
+    return labels, best, counts, totals
 
 
 def _ranking_scores(raw: Detections, labels: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -398,12 +400,8 @@ def _file(
     return order, rows[order], spans, np.array(reaches).reshape(-1, 2)
 
 
-def _mean_boxes(
-    boxes: NDArray[np.int32], labels: NDArray[np.int32], counts: NDArray[np.int32]
-) -> NDArray[np.int32]:
+def _mean_boxes(totals: NDArray[np.int64], counts: NDArray[np.int32]) -> NDArray[np.int32]:
     """Average in float32, rounded half to even, as OpenCV does; what rounding takes beyond int32 stays within."""
-    totals = np.zeros((len(counts), 4), np.int64)
-    np.add.at(totals, labels, boxes)
     shares = np.float32(1) / counts.astype(np.float32)
     means = np.rint(totals.astype(np.float32) * shares[:, None]).astype(np.float64)
     return np.clip(means, _INT32.min, _INT32.max).astype(np.int32)

@@ -228,6 +228,33 @@ def number_classes(parents: NDArray[np.int32], labels: NDArray[np.int32]) -> int
 
 
 @kernel
+def sum_up_classes(
+    boxes: NDArray[np.int32],
+    stages: NDArray[np.int32],
+    scores: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    best: NDArray[np.intp],
+    counts: NDArray[np.int32],
+    totals: NDArray[np.int64],
+) -> None:
+    """Find the best box of each class (most stages, then largest score, then first), and add up its boxes."""
+    # IN boxes (n, 4), stages, scores, labels (n,); OUT best, counts (n_classes,), totals (n_classes, 4)
+    best[:], counts[:], totals[:] = -1, 0, 0
+    for a in range(len(boxes)):
+        label = labels[a]
+        counts[label] += 1
+        for side in range(4):
+            totals[label, side] += boxes[a, side]
+        b = best[label]
+        if b < 0 or stages[a] > stages[b]:
+            best[label] = a
+        elif stages[a] == stages[b] and (
+            scores[a] > scores[b] or (np.isnan(scores[b]) and not np.isnan(scores[a]))
+        ):
+            best[label] = a
+
+
+@kernel
 def lies_inside(
     boxes: NDArray[np.int32],
     counts: NDArray[np.int32],
