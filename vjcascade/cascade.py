@@ -6,8 +6,9 @@ import hashlib
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,6 @@ from vjcascade.checks import checked_number, checked_whole
 from vjcascade.errors import ModelError, SettingsError
 from vjcascade.messages import pluralize
 from vjcascade.types import FEATURE_DTYPE, LBP_DTYPE, Detections, FeatureType, Size
-
-if TYPE_CHECKING:
-    from os import PathLike
 
 NODE_DTYPE = np.dtype(
     [
@@ -382,6 +380,11 @@ class Cascade:
         """Read a model file of any kind that OpenCV 4 reads; see `vjcascade.formats.load_cascade`."""
         from vjcascade.formats import load_cascade
 
+        if not isinstance(path, str | PathLike):
+            raise TypeError(
+                f"a model is loaded by the path of its file, not by {type(path).__name__}; "
+                "`vjcascade.formats.parse_cascade` takes what is in a file"
+            )
         return load_cascade(Path(path))
 
     def save(self, path: str | PathLike[str]) -> None:

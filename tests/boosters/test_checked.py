@@ -142,6 +142,27 @@ def test_a_fault_that_only_some_searches_meet(table, method, answer, words):
         next(boost(StumpSearch(TableSamples(table, 12, 1)), booster, max_depth=2))
 
 
+def failing(*_):
+    return {}["missing"]
+
+
+@pytest.mark.parametrize("method", ["log_prior", "log_weights", "begin_round", "choose", "weigh", "alpha"])
+def test_what_a_method_raises_is_its_fault(table, method):
+    """Not "internal error: KeyError('missing')": whoever wrote the plug-in is to know where to look."""
+    booster = broken(AdaBoost, **{method: failing})
+    with pytest.raises(SettingsError, match=rf"Broken\): {method} raised KeyError: 'missing'$") as caught:
+        next(boost(TableSearch(table, 12), booster))
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_too_little_memory_is_nobodys_fault(table):
+    def grow(*_):
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        next(boost(TableSearch(table, 12), broken(AdaBoost, alpha=grow)))
+
+
 def change_score(booster, state):
     state.score += 1.0
     return AdaBoost.begin_round(booster, state)

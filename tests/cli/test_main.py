@@ -8,11 +8,13 @@ import sys
 from pathlib import Path
 
 import builders
+import numpy as np
 import pytest
 
 import vjcascade
 from vjcascade.cli import main
 from vjcascade.cli.compiling import cache_folder
+from vjcascade.cli.options import spelt_as_options
 from vjcascade.cli.respelling import COMPARISONS
 from vjcascade.imaging import write_image
 
@@ -186,6 +188,49 @@ def test_errors_are_sentences(run, accept_all, monkeypatch, error, code, sentenc
     ran = run("inspect", accept_all)
     assert ran.code == code
     assert sentence in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["tune", "{model}", "scenes.txt", "-o", "m.xml", "--recall", "2"], "--recall 2.0 is not in (0, 1]"),
+        (["tune", "{model}", "scenes.txt", "-o", "m.xml", "--fppi", "-1"], "--fppi -1.0 is not in [0, inf)"),
+        (
+            ["tune", "{model}", "s", "-o", "m", "--recall", ".5", "--fppi", "1"],
+            "--recall and --fppi cannot both",
+        ),
+        (["detect", "{model}", "{picture}", "--scale-factor", "1"], "--scale-factor 1.0 is not in (1, inf)"),
+        (["detect", "{model}", "{picture}", "--dense", "--overlap", "3"], "--overlap 3.0 is not in [0, 1]"),
+        (
+            ["detect", "{model}", "{picture}", "--min-size", "9", "--max-size", "8"],
+            "--min-size 9x9 is larger than --max-",
+        ),
+        (["compare", "stages", "pos", "neg", "--hit-rate", "2"], "--hit-rate 2.0 is not in (0, 1)"),
+        (["compare", "stages", "pos", "neg", "--samples", "1"], "--samples 1 is not a whole number"),
+        (["convert", "{model}", "m.xml", "--stages", "99"], "--stages 99 is not a whole number"),
+        (["train", "pos", "neg", "--hit-rate", "2"], "--hit-rate 2.0 is not in (0, 1]"),
+    ],
+)
+def test_settings_are_named_as_the_command_line_spells_them(run, accept_all, words, sentence):
+    picture = accept_all.with_name("a.png")
+    write_image(picture, np.zeros((30, 30), np.uint8))
+    ran = run(*(word.format(model=accept_all, picture=picture) for word in words))
+    assert ran.code == 2
+    assert f"vjcascade: error: {sentence}" in ran.err
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["window: this is a folder", "overlap.txt is no list", "settings.hit_rate: 0.9 in the model, 0.8 now"],
+)
+def test_what_is_no_setting_is_not_respelt(message):
+    assert spelt_as_options(message) == message
+
+
+def test_a_dead_link_for_a_folder_is_named(run, easy):
+    (easy / "gone").symlink_to(easy / "nowhere" / "at all")
+    ran = run("train", easy / "pos", easy / "neg", "-o", easy / "gone", "--stages", "1")
+    assert (ran.code, "gone: a file or a dead link is where a folder is needed" in ran.err) == (2, True)
 
 
 def test_debugging_shows_where(run, accept_all, monkeypatch):

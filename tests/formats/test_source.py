@@ -67,6 +67,12 @@ def test_a_text_for_a_path_is_named_in_a_short_sentence(start, load):
     assert len(str(caught.value)) < 300
 
 
+@pytest.mark.parametrize("path", [None, 3, b"model.xml", ["model.xml"]])
+def test_what_is_no_path_is_named(path):
+    with pytest.raises(TypeError, match=f"by the path of its file, not by {type(path).__name__}"):
+        Cascade.load(path)
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe.xml")

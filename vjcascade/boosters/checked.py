@@ -13,13 +13,14 @@ import numpy as np
 from vjcascade.boosters.base import Booster, Vote
 from vjcascade.boosters.bounds import LossBounds
 from vjcascade.boosters.state import BoostingState, Round
-from vjcascade.errors import SettingsError
+from vjcascade.errors import CascadeError, SettingsError
 
 
 def checked(booster: Booster) -> Booster:
     """Return a copy of a booster, for one run, that refuses answers that cannot be right.
 
-    Shapes, dtypes and values are checked, and that nothing but the run changes its state.
+    Shapes, dtypes and values are checked, and that nothing but the run changes its state; what a method raises is told
+    as its fault.
 
     Parameters
     ----------
@@ -29,7 +30,7 @@ def checked(booster: Booster) -> Booster:
     Returns
     -------
     Booster
-        Of a subclass. It raises `SettingsError` with the booster's class, the method and its answer.
+        Of a subclass. It raises `SettingsError` with the booster's class, the method, and its answer or what it raised.
 
     Examples
     --------
@@ -61,10 +62,15 @@ def checked(booster: Booster) -> Booster:
 
 
 def _checking(name: str, method: Callable[..., Any], find_fault: Callable[..., str]) -> Callable[..., Any]:
-    """Return a method that looks for a fault in what it returns."""
+    """Return a method that looks for a fault in what it returns, and names what it raises."""
 
     def ask(booster: Booster, *arguments: Any) -> Any:
-        answer = method(booster, *arguments)
+        try:
+            answer = method(booster, *arguments)
+        except (CascadeError, MemoryError):  # a method that this one asked is named already
+            raise
+        except Exception as error:
+            raise _error(booster, f"{name} raised {type(error).__name__}: {error}") from error
         if fault := find_fault(answer, *arguments):
             raise _error(booster, f"{name} returned {fault}")
         return answer

@@ -155,7 +155,7 @@ def run(arguments: Sequence[str]) -> int:
         _complain("; ".join(["stopped", *interrupt.args]))
         return code_of(interrupt)
     except (CycloptsError, CascadeError, OSError) as error:
-        _complain(_sentence(error))
+        _complain(_sentence(error, list(arguments[:1])))
         return ExitCode.WRONG_INPUT
     except (EOFError, UnpicklingError) as error:  # only the compiler's cache holds pickles
         from vjcascade.cli.compiling import cache_folder
@@ -237,12 +237,18 @@ def _in_words_of_today(arguments: Sequence[str]) -> list[str]:
     return words
 
 
-def _sentence(error: Exception) -> str:
+def _sentence(error: Exception, command: Sequence[str]) -> str:
     """Say what is wrong, and for a command line that is, where help is."""
     if isinstance(error, CycloptsError):
         words = error.unused_tokens if isinstance(error, UnusedCliTokensError) else None
         problem = f"nothing is expected at {' '.join(map(repr, words))}" if words else str(error)
         return f"{problem}\nsee: {' '.join(['vjcascade', *(error.command_chain or ())])} --help"
+    if isinstance(error, SettingsError) and command != ["train"]:  # which has spelt its own, but for a file's
+        from vjcascade.cli.options import spelt_as_options
+
+        return spelt_as_options(str(error))
+    if isinstance(error, FileExistsError) and not isinstance(error, CascadeError) and error.filename:
+        return f"{error.filename}: a file or a dead link is where a folder is needed; give another name, or remove it"
     if isinstance(error, OSError) and not isinstance(error, CascadeError) and error.filename:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from cyclopts import Parameter, Token
@@ -48,6 +49,64 @@ WholeOption = Annotated[int, WHOLE]
 
 CountOption = Annotated[int, WHOLE, Parameter(validator=Number(gte=1))]
 """A whole number, at least 1."""
+
+OPTIONS = {
+    "scale factor": "--scale-factor",
+    "min_neighbors": "--min-neighbors",
+    "min_ranking_score": "--min-ranking-score",
+    "min_size": "--min-size",
+    "max_size": "--max-size",
+    "near_misses": "--near-misses",
+    "overlap": "--overlap",
+    "region": "--region",
+    "mask": "--mask",
+    "angles": "--angles",
+    "recall": "--recall",
+    "precision": "--precision",
+    "false_alarms_per_picture": "--fppi",
+    "min_overlap": "--min-overlap",
+    "hit_rate": "--hit-rate",
+    "false_alarm_rate": "--false-alarm-rate",
+    "n_rounds": "--rounds",
+    "n_samples": "--samples",
+    "n_seeds": "--seeds",
+    "n_stages": "--stages",
+    "n_features": "--pool",
+    "n_threads": "--threads",
+    "stages": "--stages",
+    "window": "--window",
+}
+"""Settings by their names in Python, as the command line spells them. (`vjcascade train` has more, and says them.)"""
+
+
+def spelt_as_options(message: str, options: Mapping[str, str] = OPTIONS) -> str:
+    """Name settings in a message as the command line does: ordinary words only where the message begins with them.
+
+    Parameters
+    ----------
+    message : str
+        Of an error.
+    options : mapping of str to str
+        From names in Python to options.
+
+    Returns
+    -------
+    str
+        The message.
+
+    Examples
+    --------
+    >>> spelt_as_options("min_size 9x9 is larger than max_size 3x3: no window has a recall")
+    '--min-size 9x9 is larger than --max-size 3x3: no window has a recall'
+    >>> spelt_as_options("recall and precision cannot both be the goal")
+    '--recall and --precision cannot both be the goal'
+    """
+    ordinary = "|".join(name for name in options if "_" not in name)
+    beginning = re.match(rf"(?:{ordinary})(?:(?: and|,) \w+)*(?![\w:./])", message)  # no file of that name
+    end = beginning.end() if beginning else 0
+    begin = re.sub(rf"\b(?:{ordinary})\b", lambda name: options[name[0]], message[:end]) + message[end:]
+    return re.sub(r"(?<![-.\w])\w+_\w+", lambda name: options.get(name[0], name[0]), begin)
+
 
 FlagOption = Annotated[bool, Parameter(negative="", show_default=False)]
 """A switch that is off unless it is given; there is no word for switching it off."""

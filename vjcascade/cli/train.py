@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
@@ -14,7 +13,14 @@ from cyclopts import Parameter, Token
 
 from vjcascade.boosters import booster_names
 from vjcascade.boosters.costs import SPELLINGS, Costs, parse_costs
-from vjcascade.cli.options import WHOLE, CountOption, FlagOption, MemoryOption, SizeOption
+from vjcascade.cli.options import (
+    WHOLE,
+    CountOption,
+    FlagOption,
+    MemoryOption,
+    SizeOption,
+    spelt_as_options,
+)
 from vjcascade.cli.outputs import check_output_file
 from vjcascade.errors import SettingsError, TrainingError
 from vjcascade.training import Preset, TrainingSettings, preset_settings
@@ -69,8 +75,7 @@ def _spelt_as_options(settings_file: Path | None) -> Iterator[None]:
     except (SettingsError, TrainingError) as error:
         if settings_file is not None:
             raise
-        message = re.sub(r"(?<![.\w])\w+", lambda word: _OPTIONS.get(word[0], word[0]), str(error))
-        raise type(error)(message) from error
+        raise type(error)(spelt_as_options(str(error), _OPTIONS)) from error
 
 
 if TYPE_CHECKING:

@@ -133,6 +133,10 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
     refuse_one_for_both(positives, [negatives, *more_negatives])
     folder = _checked_folder(output, resume=resume, overwrite=overwrite)
     model = None if folder is None else folder / MODEL_NAME
+    if continue_from is not None and not isinstance(continue_from, str | PathLike):
+        raise SettingsError(f"continue_from {continue_from!r:.80} is no model file: give its path")
+    if not callable(listener):
+        raise SettingsError(f"listener {listener!r:.80} is no function of one event; `print` is one")
     base = None if continue_from is None else BaseModel.load(Path(continue_from), settings.features)
     if base is not None:
         _refuse_too_few_stages(base, settings)
@@ -187,8 +191,10 @@ def _checked_settings(settings: TrainingSettings | None) -> TrainingSettings:
 
 
 def _checked_more(more_negatives: Sequence[Source] | None) -> Sequence[Source]:
-    if isinstance(more_negatives, str | PathLike):
-        raise SettingsError(f"more_negatives {more_negatives!r}: put even one source into a list")
+    if more_negatives is not None and (
+        isinstance(more_negatives, str | bytes | PathLike) or not isinstance(more_negatives, Sequence)
+    ):
+        raise SettingsError(f"more_negatives {more_negatives!r:.80}: put even one source into a list")
     return () if more_negatives is None else more_negatives
 
 
