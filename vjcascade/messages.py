@@ -118,3 +118,14 @@ def printable(text: str) -> str:
     \x1b]0;title\x07, \x9b2J
     """
     return text.translate(_CONTROLS)
+
+
+def one_line(text: str) -> str:
+    r"""Return text as `printable` does, with line breaks written out, too: a file's name may have some.
+
+    Examples
+    --------
+    >>> print(one_line("a\nb.png: is empty"))
+    a\nb.png: is empty
+    """
+    return printable(text).replace("\n", r"\n")

@@ -268,6 +268,18 @@ def test_names_that_a_terminal_cannot_show(accept_all, texture, tmp_path):
     assert "\\u732b.png: cannot be opened" in ran.stderr
 
 
+def test_names_with_line_breaks_stay_on_their_line(run, accept_all, texture, tmp_path):
+    """Else a file could forge results of others."""
+    write_image(tmp_path / "a.png: 0 detections\nb.png", texture)
+    (tmp_path / "bad\nname.png").write_bytes(b"no picture")
+    ran = run("detect", accept_all, tmp_path, *RAW)
+    assert (
+        ran.out
+        == f"{tmp_path}/a.png: 0 detections\\nb.png: 1 detection: 0 0 24 24 (score 0.50, 1 neighbor)\n"
+    )
+    assert f"cannot be searched: {tmp_path}/bad\\nname.png: this is no picture" in ran.err
+
+
 @pytest.mark.parametrize("options", [(), ("--dense",), ("--dense", "--group", "nms")])
 def test_long_grouping_tells_how_far_it_is(run, accept_all, tmp_path, rng, monkeypatch, options):
     """Millions of windows that a weak model accepts take a while to group."""

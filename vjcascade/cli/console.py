@@ -8,7 +8,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
-from vjcascade.messages import printable
+from vjcascade.messages import one_line, printable
 from vjcascade.training.events import Progress
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class ProgressLine:
         if self._latest is None or time.monotonic() < self._due:
             return
         detail = self._latest.detail or f"{self._latest.done} of {self._latest.total}"
-        self._console.print(f"{self._latest.part}: {detail}")
+        self._console.print(one_line(f"{self._latest.part}: {detail}"))
         self._due = time.monotonic() + SECONDS_BETWEEN_LINES
 
     def _keep_logging(self) -> None:
@@ -127,11 +127,11 @@ class ProgressLine:
         shown: dict[str, Any] = {
             "completed": event.done,
             "total": event.total,
-            "detail": printable(event.detail),
+            "detail": one_line(event.detail),
         }
         if self._bar is None:
             self._bar = _bar(self._console.stream, self._remaining)
-            self._bar.add_task(printable(event.part), **shown)
+            self._bar.add_task(one_line(event.part), **shown)
             self._bar.start()
         self._bar.update(self._bar.task_ids[0], **shown)
 

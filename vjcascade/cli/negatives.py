@@ -15,7 +15,7 @@ from vjcascade.cli.options import WHOLE, CountOption
 from vjcascade.cli.process import ExitCode, code_of
 from vjcascade.errors import ImageError, SettingsError
 from vjcascade.files import real_path
-from vjcascade.messages import pluralize
+from vjcascade.messages import one_line, pluralize
 
 if TYPE_CHECKING:
     from vjcascade.cli.console import PlainConsole, ProgressLine
@@ -121,7 +121,7 @@ class _Harvest:
         except ImageError as error:
             self._n_failed += 1
             progress.clear()
-            console.print(f"cannot be searched: {error}")
+            console.print(one_line(f"cannot be searched: {error}"))
 
     def _look_at(self, shot: Shot) -> None:
         from vjcascade.imaging import to_gray, write_image

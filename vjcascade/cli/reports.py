@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
 from vjcascade.files import write_atomic
-from vjcascade.messages import pluralize, printable
+from vjcascade.messages import one_line, pluralize
 
 if TYPE_CHECKING:
     from vjcascade.cli.inputs import Shot
@@ -105,7 +105,7 @@ def text_line(shot: Shot, rows: Sequence[Row]) -> str:
         for row in rows
     ]
     count = pluralize(len(boxes), "detection")
-    return f"{printable(shot.name)}{frame}: {count}{': ' if boxes else ''}{'; '.join(boxes)}\n"
+    return f"{one_line(shot.name)}{frame}: {count}{': ' if boxes else ''}{'; '.join(boxes)}\n"
 
 
 def json_line(shot: Shot, rows: Sequence[Row]) -> str:

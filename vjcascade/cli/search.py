@@ -21,6 +21,7 @@ from vjcascade.cli.process import ExitCode, code_of
 from vjcascade.cli.reports import Report
 from vjcascade.errors import ImageError
 from vjcascade.imaging import draw_boxes
+from vjcascade.messages import one_line
 from vjcascade.training.events import Progress
 from vjcascade.types import Detections
 from vjcascade.video import LiveWindow
@@ -123,7 +124,7 @@ class Search:
             except ImageError as error:
                 self._n_failed += 1
                 self._progress.clear()
-                self._console.print(f"cannot be searched: {error}")
+                self._console.print(one_line(f"cannot be searched: {error}"))
 
     def _search(self, source: Input) -> bool:
         """Search all shots of an input; return False if the user has closed the window."""
@@ -157,8 +158,8 @@ class Search:
             self._n_cut_off += 1
             self._progress.clear()
             self._console.print(
-                f"{source.name}: it should have {n_frames} frames, but after {expected} no more could be decoded: "
-                "it is cut off or damaged, and the last frame searched may be damaged, too"
+                f"{one_line(source.name)}: it should have {n_frames} frames, but after {expected} no more could be "
+                "decoded: it is cut off or damaged, and the last frame searched may be damaged, too"
             )
         return True
 

@@ -80,6 +80,10 @@ def _read(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise SettingsError(f"{path} is not a TOML file: it is not text in UTF-8") from None
     except (ValueError, RecursionError) as error:
+        if "int_max_str_digits" in str(error):  # Python's own word for whole numbers of thousands of digits
+            raise SettingsError(
+                f"{path}: a number has more digits than any setting; write it shorter"
+            ) from None
         raise SettingsError(f"{path} is not a TOML file: {error}") from None
     known = ("preset", *(field.name for field in fields(TrainingSettings)))
     named: dict[str, Any] = {}

@@ -105,3 +105,10 @@ def test_one_is_counted_in_the_singular(unit, one):
         f"positives: found {one} in pos, used 1, skipped 0"
     ]
     assert f"found 2 {unit} in" in SourceReport("positives", "pos", unit, 2).lines()[0]
+
+
+def test_names_with_line_breaks_stay_on_their_line():
+    skipped = Skipped("a.jpg\nb.jpg", "is empty")
+    report = SourceReport("positives", "pos\nitives", "image files", 1, (skipped,), notes=("one\ntwo",))
+    assert [line.count("\n") for line in report.lines()] == [0, 0, 0]
+    assert report.lines()[1] == r"  skipped a.jpg\nb.jpg: is empty"

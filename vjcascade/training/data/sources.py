@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vjcascade.errors import ImageError, SourceError
 from vjcascade.formats.annotations.opencv_lists import Box, read_boxes_list, read_image_list
 from vjcascade.imaging import IMAGE_SUFFIXES, decoding_memory, find_images, image_size, read_upright, to_gray
-from vjcascade.messages import memory_size, near_file, pluralize
+from vjcascade.messages import memory_size, near_file, one_line, pluralize
 from vjcascade.parallel import MemoryBudget
 
 Kind = Literal["positives", "negatives"]
@@ -86,12 +86,12 @@ class SourceReport:
 
     def lines(self, limit: int = 20) -> list[str]:
         """Return the report as plain text, with at most `limit` skipped and `limit` clipped ones named."""
-        counts = f"found {self.n_found} {self.units} in {self.source}, used {self.n_used}"
+        counts = f"found {self.n_found} {self.units} in {one_line(self.source)}, used {self.n_used}"
         return [
             f"{self.kind}: {counts}, skipped {len(self.skipped)}",
-            *_cut([f"  skipped {item}" for item in self.skipped], limit),
-            *_cut([f"  clipped {item}" for item in self.clipped], limit),
-            *[f"  note: {note}" for note in self.notes],
+            *_cut([f"  skipped {one_line(str(item))}" for item in self.skipped], limit),
+            *_cut([f"  clipped {one_line(str(item))}" for item in self.clipped], limit),
+            *[f"  note: {one_line(note)}" for note in self.notes],
         ]
 
 
