@@ -215,13 +215,13 @@ def test_drawn_video(run, accept_all, blinking_video, tmp_path):
     [
         ((), "give pictures, folders or videos"),
         (("a.png", "--camera", "0"), "give pictures, folders or videos"),
-        (("a.png", "--scale-factor", "1"), "scale factor 1.0"),
-        (("a.png", "--scale-factor", "nan"), "scale factor nan"),
+        (("a.png", "--scale-factor", "1"), "--scale-factor 1.0"),
+        (("a.png", "--scale-factor", "nan"), "--scale-factor nan"),
         (("a.png", "--min-neighbors", "-1"), "-1"),
         (("a.png", "--min-size", "big"), "'big'"),
         (
             ("a.png", "--min-size", "9x30", "--max-size", "40x20"),
-            "min_size 9x30 is larger than max_size 40x20",
+            "--min-size 9x30 is larger than --max-size 40x20",
         ),
         (("https://host.example/a.png",), "https://host.example/a.png: this is an address"),
         (("a.png", "rtsp://host.example/stream"), "download the file"),

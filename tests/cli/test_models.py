@@ -65,6 +65,12 @@ def test_a_model_alone_is_not_enough(run, accept_all):
     assert f"give pictures, folders or videos to search after the model, {accept_all}, or" in ran.err
 
 
+def test_one_word_that_is_nothing_is_named(run, accept_all):
+    ran = run("detect", accept_all.with_name("accept-al.xml"))
+    assert ran.code == 2
+    assert "accept-al.xml: there is no such file or folder; did you mean 'accept-all.xml'?" in ran.err
+
+
 def test_the_folder_of_a_run_stands_for_its_model(run, accept_all, rng):
     """Its own pictures are not what is to be searched."""
     folder = accept_all.parent / "signs"

@@ -451,6 +451,8 @@ def test_classes_that_weigh_nothing_do_not_count():
     assert CostBoostClassifier().fit(X, y, [1, 1, 0]).classes_.tolist() == ["a", "b"]
     with pytest.raises(SettingsError, match="only one class, 'a'"):
         CostBoostClassifier().fit(X, y, [1, 0, 0])
+    with pytest.raises(SettingsError, match="no sample counts: all weights or costs are 0"):
+        CostBoostClassifier().fit(X, y, sample_costs=[0, 0, 0])
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from vjcascade.cli.dense import (
 from vjcascade.cli.options import WHOLE, CountOption, FlagOption, SizeOption, WholeOption
 from vjcascade.cli.reports import Format, Report
 from vjcascade.errors import SettingsError
+from vjcascade.messages import near_file
 
 if TYPE_CHECKING:
     from vjcascade.cli.inputs import Input
@@ -100,6 +101,11 @@ def detect(  # noqa: PLR0913  each is a user's choice
     refuse_addresses(sources)
     model, places = split_model(sources)
     if (camera is None) == (not places):
+        if model and camera is None and not model.exists():
+            near = near_file(model)
+            raise SettingsError(
+                f"{model}: there is no such file or folder; {f'did you mean {near!r}?' if near else 'check the path'}"
+            )
         after = f" after the model, {model}" if model and not places else ""
         raise SettingsError(f"give pictures, folders or videos to search{after}, or --camera and its number")
     dense_options = dense_options or DenseOptions()

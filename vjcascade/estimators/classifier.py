@@ -407,6 +407,10 @@ def _check_binary(classes: NDArray[Any]) -> None:
             f"Only binary classification is supported. There are {len(classes)} classes, {names}: join them to two, "
             "or use sklearn.multiclass.OneVsRestClassifier"
         )
+    if len(classes) == 0:
+        raise SettingsError(
+            "no sample counts: all weights or costs are 0; give at least one of each class more"
+        )
     if len(classes) < 2:
         raise SettingsError(f"there is only one class, {names}, among the samples that count: two are needed")
 
