@@ -46,6 +46,22 @@ def test_a_model_is_tuned(run, scenes):
     assert f"tuned settings: {point}" in run("inspect", scenes / "tuned.xml").out
 
 
+def test_scenes_with_several_kinds_of_objects(run, scenes):
+    lines = ["file,x,y,w,h,label"]
+    for line in (scenes / "scenes.txt").read_text().splitlines():
+        name, _, *numbers = line.split()
+        boxes = zip(*[iter(numbers)] * 4, strict=True)
+        lines += [f"{name},1,2,9,9,other", *(",".join([name, *box, "object"]) for box in boxes)]
+    (scenes / "boxes.csv").write_text("\n".join(lines))
+    of_table = ["tune", scenes / "model.xml", scenes / "boxes.csv", "--output", scenes / "tuned.xml"]
+    ran = run(*of_table)
+    assert ran.code == 2
+    assert "has objects of 2 kinds (object, other); choose one of them (--label)" in ran.err
+    of_table, of_list = run(*of_table, "--label", "object"), run(*words(scenes))
+    assert of_table.code == of_list.code == 0
+    assert of_table.out.splitlines()[:3] == of_list.out.splitlines()[:3]
+
+
 @pytest.mark.parametrize(
     ("option", "value", "goal"),
     [

@@ -43,7 +43,7 @@ def tune(  # noqa: PLR0913  each is a user's choice
         Cascade file, as trained here or by OpenCV.
     scenes : path
         Pictures with true boxes, which training must not have seen: a list, one NAME COUNT X Y WIDTH HEIGHT ... in a
-        line (COUNT may be 0), a CSV, COCO's JSON, or a folder of Pascal VOC's XML.
+        line (COUNT may be 0), or annotations in another format, as CSV, COCO, YOLO or Pascal VOC.
     output : path
         Model file to write; it cannot be the model itself.
     recall : float

@@ -15,19 +15,9 @@ from numpy.typing import NDArray
 
 from vjcascade.errors import ImageError, SourceError
 from vjcascade.files import real_path
-from vjcascade.formats.annotations.coco import read_coco
-from vjcascade.formats.annotations.csv_tables import is_csv, read_csv
-from vjcascade.formats.annotations.opencv_lists import read_boxes_list
-from vjcascade.formats.annotations.pictures import (
-    AnnotatedPicture,
-    Annotations,
-    Coordinates,
-    Fault,
-    PictureFinder,
-    decoded,
-    read_bytes,
-)
-from vjcascade.formats.annotations.voc import annotation_files, read_voc
+from vjcascade.formats.annotations.opencv_lists import OPENCV_LIST
+from vjcascade.formats.annotations.pictures import AnnotatedPicture, Annotations, Coordinates, Fault
+from vjcascade.formats.annotations.reading import read_annotations, reader_of
 from vjcascade.imaging import find_images, image_size
 from vjcascade.messages import near_file, pluralize
 from vjcascade.types import Size
@@ -35,12 +25,13 @@ from vjcascade.types import Size
 MAX_FAULTS = 10
 """More wrong lines are not named."""
 
-HEAD = 4096
-"""Characters at the beginning of a file that tell its format."""
+SPLITS = ("val", "valid", "test")
+"""The parts of a data set of YOLO that scenes are taken from, the first that it has: nobody trains on them."""
 
 ADVICE = (
     "give a list of scenes, one NAME COUNT X Y WIDTH HEIGHT ... in a line, a CSV whose first line names the columns "
-    "(file,x,y,w,h), annotations in COCO's JSON, or a folder of Pascal VOC's XML files"
+    "(file,x,y,w,h), annotations in the JSON of COCO, VIA or LabelMe, a data set of YOLO, or a folder of Pascal VOC's "
+    "XML files"
 )
 
 
@@ -84,7 +75,7 @@ class Scenes:
 
     source: str
     scenes: tuple[Scene, ...]
-    format: str = "OpenCV list"
+    format: str = OPENCV_LIST
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -136,6 +127,7 @@ def read_scenes(
           without objects has a line with nothing behind its name. ``class`` and ``ignore`` may be there, too
         * COCO's JSON. Images without annotations have no objects; `iscrowd` marks regions to ignore
         * a folder of Pascal VOC's XML, or one such file; `difficult` marks regions to ignore
+        * any other format of `vjcascade.formats.annotations.reading`; of the parts of a `data.yaml`, `val` or `test`
 
         Names of pictures are relative to the folder of the file.
     pictures : path, optional
@@ -185,38 +177,20 @@ def read_scenes(
 def _read(path: Path, pictures: Path | None, category: str | None) -> Annotations:
     """Read annotations in the format that they are in."""
     first = () if pictures is None else (pictures,)
-    if path.is_dir():
-        files = annotation_files(path)
-        if not files:
-            raise SourceError(f"scenes: {path} is a folder, which tells no boxes; {ADVICE}")
-        return read_voc(files, pictures=first, category=category)
     if not path.exists():
         near = near_file(path)
         hint = f"did you mean {near}?" if near else ADVICE
         raise SourceError(f"scenes: {path.absolute()} does not exist; {hint}")
-    head = decoded(read_bytes(path)[:HEAD]).lstrip()
-    if head.startswith(("{", "[")):
-        return read_coco(path, finder=PictureFinder(path, first), category=category)
-    if head.startswith("<") and "<annotation" in head:
-        return read_voc([path], pictures=first, category=category)
-    if is_csv(head):
-        return read_csv(path, finder=PictureFinder(path, first), category=category)
-    if category is not None:
+    if reader_of(path) is None:
+        raise SourceError(f"scenes: {path} is a folder, which tells no boxes; {ADVICE}")
+    read = read_annotations(path, pictures=first, splits=SPLITS)
+    if read.format == OPENCV_LIST:
+        if category is None:
+            return read
         raise SourceError(
             f"scenes: {path} was taken for an OpenCV list, which has no categories; leave it out"
         )
-    return _from_list(path, first)
-
-
-def _from_list(path: Path, first: Sequence[Path]) -> Annotations:
-    """Read an OpenCV list."""
-    listed = read_boxes_list(path, first)
-    pictures = tuple(
-        AnnotatedPicture(one.line, one.name, one.path, tuple(tuple(map(float, box)) for box in one.boxes))  # type: ignore[misc]  # a box has four numbers
-        for one in listed.pictures
-    )
-    faults = tuple(Fault(error.line, error.reason) for error in listed.errors)
-    return Annotations(path, "OpenCV list", "line", pictures, faults, listed.notes)
+    return read.of_label(category)
 
 
 def _opened(read: Annotations, *, cut: bool) -> tuple[Scene, ...]:
@@ -226,7 +200,7 @@ def _opened(read: Annotations, *, cut: bool) -> tuple[Scene, ...]:
     for picture in read.pictures:
         path = real_path(picture.path)
         if path in scenes:
-            where = "line" if read.format == "OpenCV list" else "name"
+            where = "line" if read.format == OPENCV_LIST else "name"
             faults.append(
                 Fault(picture.place, f"{picture.name} is named twice: write all its boxes into one {where}")
             )
@@ -244,7 +218,7 @@ def _opened(read: Annotations, *, cut: bool) -> tuple[Scene, ...]:
 def _complaint(read: Annotations, faults: Sequence[Fault]) -> str:
     """Return what is wrong with annotations, the first `MAX_FAULTS` of it."""
     parts = "line" if read.unit == "line" else "annotation"
-    taken_for = "" if read.format == "OpenCV list" else f" ({read.format})"
+    taken_for = "" if read.format == OPENCV_LIST else f" ({read.format})"
     shown = sorted(faults)[:MAX_FAULTS]
     label = ":" if read.unit == "line" else f": {read.unit} "
     lines = [

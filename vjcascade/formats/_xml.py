@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import unescape
 
 from vjcascade.errors import ModelError
 from vjcascade.formats._tree import Node, add_child, check_size
@@ -32,6 +33,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_ATTRIBUTE = re.compile(rf"""\s ({_NAME}) \s* = \s* (?: "([^"]*)" | '([^']*)' )""", re.VERBOSE)
 _AFTER_THE_END = re.compile(
     r"(?: \s | \0[^\n]* | <!-- .*? (?: --> | \Z ) )*+ (?P<strange> (?! <opencv_storage [\s>] ) . )?",
     re.VERBOSE | re.DOTALL,
@@ -96,6 +98,17 @@ def tokens(text: str) -> Iterator[re.Match[str]]:
             raise _syntax_error(text, position)
         yield token
         position = token.end()
+
+
+def attributes_of(tag: str) -> dict[str, str]:
+    r"""Return the attributes of a start tag, as `tokens` yields it.
+
+    Examples
+    --------
+    >>> attributes_of("<box top='3' name=\"a &amp; b\">")
+    {'top': '3', 'name': 'a & b'}
+    """
+    return {name: unescape(one or other) for name, one, other in _ATTRIBUTE.findall(tag)}
 
 
 def line_of(text: str, position: int) -> int:

@@ -175,11 +175,24 @@ def image_size(path: str | os.PathLike[str]) -> Size:
     ImageError
         If the file cannot be opened or its header is not that of a picture.
     """
+    return image_header(path)[0]
+
+
+def image_header(path: str | os.PathLike[str]) -> tuple[Size, int]:
+    """Return the size that `read_image` will give, and the EXIF orientation that it will have applied, 1 for none.
+
+    Raises
+    ------
+    ImageError
+        As `image_size`.
+    """
     with _opened(Path(path), MAX_PIXELS) as picture:
         if picture.format == "PNG" and _has_late_exif(picture):
             picture.load()  # finds it
+        orientation = _orientation(picture)
         width, height = picture.size
-        return Size(height, width) if _orientation(picture) in (5, 6, 7, 8) else Size(width, height)
+        size = Size(height, width) if orientation in (5, 6, 7, 8) else Size(width, height)
+        return size, _tiff_orientation(picture) if picture.format == "TIFF" else orientation
 
 
 def write_image(path: str | os.PathLike[str], image: NDArray[np.uint8]) -> None:
@@ -463,6 +476,12 @@ def _orientation(picture: Image.Image) -> int:
     except Exception:  # broken EXIF raises anything, and is no reason to refuse the pixels
         return 1
     return orientation if 1 <= orientation <= 8 else 1
+
+
+def _tiff_orientation(picture: Image.Image) -> int:
+    """Return the orientation that Pillow applies to a TIFF by itself."""
+    orientation = picture.tag_v2.get(274, 1)  # type: ignore[attr-defined]
+    return orientation if orientation in range(1, 9) else 1
 
 
 def _has_late_exif(picture: Image.Image) -> bool:

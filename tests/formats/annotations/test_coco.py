@@ -8,7 +8,6 @@ import pytest
 
 from vjcascade.errors import SourceError
 from vjcascade.formats.annotations.coco import read_coco
-from vjcascade.formats.annotations.pictures import PictureFinder
 
 IMAGES = [{"id": 7, "file_name": "a.png", "width": 640}, {"id": 9, "file_name": "b.png"}]
 CATEGORIES = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog", "supercategory": "animal"}]
@@ -30,7 +29,7 @@ def read(folder, annotations, images=IMAGES, categories=CATEGORIES, **options):
     path.write_text(
         json.dumps({"images": images, "annotations": annotations, "categories": categories, "info": {}})
     )
-    return read_coco(path, **options)
+    return read_coco(path, options.get("first", ())).of_label(options.get("category"))
 
 
 def test_boxes_crowds_and_pictures_without(folder):
@@ -58,8 +57,7 @@ def test_the_category_is_chosen_by_name(folder):
 def test_pictures_in_another_folder(folder, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (folder / "a.png").rename(tmp_path / "elsewhere" / "a.png")
-    finder = PictureFinder(folder / "instances.json", [tmp_path / "elsewhere"])
-    first = read(folder, [], finder=finder).pictures[0]
+    first = read(folder, [], first=[tmp_path / "elsewhere"]).pictures[0]
     assert first.path == tmp_path / "elsewhere" / "a.png"
 
 
@@ -78,7 +76,7 @@ def test_pictures_in_another_folder(folder, tmp_path):
     ],
 )
 def test_what_is_wrong_is_named(folder, images, annotations, fault):
-    ((place, reason),) = read(folder, annotations, images).faults
+    ((place, reason, _),) = read(folder, annotations, images).faults
     assert place == fault[0]
     assert reason.startswith(fault[1])
 

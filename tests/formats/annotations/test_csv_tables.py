@@ -19,7 +19,7 @@ def folder(tmp_path):
 
 def read(folder, text, **options):
     (folder / "boxes.csv").write_text(text)
-    return read_csv(folder / "boxes.csv", **options)
+    return read_csv(folder / "boxes.csv").of_label(options.get("category"))
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_the_category_is_chosen(folder):
 )
 def test_wrong_lines_are_named(folder, line, reason):
     found = read(folder, f"file,x,y,w,h\na.png,1,2,3,4\n{line}\n")
-    ((place, said),) = found.faults
+    ((place, said, _),) = found.faults
     assert place == 3
     assert reason in said
     assert len(found.pictures) == 1

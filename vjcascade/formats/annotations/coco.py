@@ -1,26 +1,30 @@
 """COCO's JSON: `images`, `annotations` with `bbox` `[x, y, width, height]`, and `categories`.
 
-An annotation with `iscrowd` 1 is a region to ignore. Outlines (`segmentation`), key points and everything else are
-not read.
+An annotation with `iscrowd` 1, or `ignore` 1 as in data sets that took over the form, is a region to ignore. Outlines
+(`segmentation`), key points and everything else are not read. pycocotools reads these files, too, but neither checks
+nor bounds them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from vjcascade.errors import SourceError
 from vjcascade.formats.annotations.pictures import (
+    AnnotatedObject,
     AnnotatedPicture,
     Annotations,
     Coordinates,
     Fault,
+    Flag,
     PictureFinder,
     brief,
     checked_box,
-    chosen_category,
+    known_size,
     read_bytes,
 )
 
@@ -28,6 +32,8 @@ from vjcascade.formats.annotations.pictures import (
 class _Image(msgspec.Struct):
     id: int | str
     file_name: str
+    width: Any = None
+    height: Any = None
 
 
 class _Annotation(msgspec.Struct):
@@ -35,6 +41,7 @@ class _Annotation(msgspec.Struct):
     category_id: int | str = 0
     bbox: Sequence[float] = ()
     iscrowd: bool | int = False
+    ignore: bool | int = False
 
 
 class _Category(msgspec.Struct):
@@ -48,21 +55,15 @@ class _Dataset(msgspec.Struct):
     categories: list[_Category] = []  # msgspec copies an empty list
 
 
-_Boxes = dict[int | str, tuple[list[Coordinates], list[Coordinates]]]
-
-
-def read_coco(path: Path, *, finder: PictureFinder | None = None, category: str | None = None) -> Annotations:
+def read_coco(path: Path, first: Iterable[Path] = ()) -> Annotations:
     """Read a file of annotations in COCO's JSON.
 
     Parameters
     ----------
     path : Path
         The file.
-    finder : PictureFinder, optional
-        Finds its pictures; beside the file if not given.
-    category : str, optional
-        The name of the kind of object, where annotations are of several. Pictures that show others only have no
-        objects.
+    first : iterable of Path
+        Folders where its pictures are looked for before that of the file.
 
     Returns
     -------
@@ -72,7 +73,7 @@ def read_coco(path: Path, *, finder: PictureFinder | None = None, category: str 
     Raises
     ------
     SourceError
-        If the file cannot be read, is not in the format, or the category is not to be told.
+        If the file cannot be read or is not in the format.
     """
     try:
         dataset = msgspec.json.decode(read_bytes(path), type=_Dataset)
@@ -80,7 +81,7 @@ def read_coco(path: Path, *, finder: PictureFinder | None = None, category: str 
         raise SourceError(
             f"{path} is JSON, but no annotations of COCO ({error}); images, annotations and categories must be lists"
         ) from None
-    return _Reader(dataset, path, finder or PictureFinder(path)).read(category)
+    return _Reader(dataset, path, PictureFinder(path, first)).read()
 
 
 class _Reader:
@@ -94,16 +95,29 @@ class _Reader:
         self._names = {one.id: one.name for one in dataset.categories}
         self._places: dict[int | str, int] = {}
 
-    def read(self, category: str | None) -> Annotations:
+    def read(self) -> Annotations:
         paths = self._located()
-        boxes = self._boxes(self._chosen(category))
+        objects = self._objects()
         pictures = [
-            AnnotatedPicture(place, image.file_name, paths[place], *map(tuple, boxes[image.id]))
+            AnnotatedPicture(
+                place,
+                image.file_name,
+                paths[place],
+                tuple(objects[image.id]),
+                known_size(image.width, image.height),
+            )
             for place, image in enumerate(self.dataset.images, start=1)
             if place in paths
         ]
-        notes = tuple(self.finder.notes())
-        return Annotations(self.path, "COCO JSON", "image", tuple(pictures), tuple(self.faults), notes)
+        return Annotations(
+            self.path,
+            "COCO JSON",
+            "image",
+            tuple(pictures),
+            tuple(self.faults),
+            tuple(self.finder.notes()),
+            tuple(self._names.values()),
+        )
 
     def _located(self) -> dict[int, Path]:
         """Return where the images are, by their places in the file."""
@@ -120,33 +134,20 @@ class _Reader:
                 self.faults.append(Fault(place, str(error)))
         return paths
 
-    def _chosen(self, category: str | None) -> str | None:
-        used = {self._name(one) for one in self.dataset.annotations}
-        return chosen_category(
-            used if category is None else {*used, *self._names.values()}, category, self.path
-        )
-
-    def _name(self, annotation: _Annotation) -> str:
-        return self._names.get(annotation.category_id, f"category {annotation.category_id}")
-
-    def _boxes(self, category: str | None) -> _Boxes:
-        """Return the boxes and the ignored regions of each image."""
-        boxes: _Boxes = {image.id: ([], []) for image in self.dataset.images}
+    def _objects(self) -> dict[int | str, list[AnnotatedObject]]:
+        """Return what is in each image."""
+        objects: dict[int | str, list[AnnotatedObject]] = {image.id: [] for image in self.dataset.images}
         for number, one in enumerate(self.dataset.annotations, start=1):
-            if self._name(one) != category:
-                continue
-            place = self._places.get(one.image_id, 0)
+            label = self._names.get(one.category_id, f"category {one.category_id}")
+            flag: Flag = "crowd" if one.iscrowd else "ignore" if one.ignore else ""
             try:
-                _image_of(one, boxes)[bool(one.iscrowd)].append(_box(one))
+                if one.image_id not in objects:
+                    raise ValueError(f"it is of image {one.image_id}, which is not among the images")  # noqa: TRY301
+                objects[one.image_id].append(AnnotatedObject(_box(one), label, flag))
             except ValueError as error:
-                self.faults.append(Fault(place, f"annotation {number}: {error}"))
-        return boxes
-
-
-def _image_of(annotation: _Annotation, boxes: _Boxes) -> tuple[list[Coordinates], list[Coordinates]]:
-    if annotation.image_id not in boxes:
-        raise ValueError(f"it is of image {annotation.image_id}, which is not among the images")
-    return boxes[annotation.image_id]
+                place = self._places.get(one.image_id, 0)
+                self.faults.append(Fault(place, f"annotation {number}: {error}", label))
+        return objects
 
 
 def _box(annotation: _Annotation) -> Coordinates:

@@ -2,7 +2,8 @@
 
 Columns are `file,x,y,w,h` or `filename,xmin,ymin,xmax,ymax`, or go by other names that are usual for these; further
 columns mean nothing. Where the corners are given, `width` and `height` are those of the picture, as in the tables of
-TensorFlow. A picture without objects has a line of its own, with nothing in the columns of the box.
+TensorFlow. A picture without objects has a line of its own, with nothing in the columns of the box. A column `ignore`
+(`difficult`, `iscrowd`) marks regions to ignore.
 """
 
 from __future__ import annotations
@@ -10,22 +11,26 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from vjcascade.errors import SourceError
 from vjcascade.formats.annotations.pictures import (
+    NUMBER,
+    AnnotatedObject,
     AnnotatedPicture,
     Annotations,
     Coordinates,
     Fault,
+    Flag,
     PictureFinder,
     brief,
     checked_box,
-    chosen_category,
     decoded,
+    known_size,
     read_bytes,
 )
+from vjcascade.types import Size
 
 _FILE = (
     "file",
@@ -49,14 +54,18 @@ _COLUMNS = {
     "height": ("h", "height", "box_height", "bbox_h", "bbox_height"),
     "category": ("category", "class", "label"),
     "ignored": ("ignore", "ignored", "difficult", "iscrowd", "crowd"),
+    "picture width": ("width", "image_width", "img_width"),
+    "picture height": ("height", "image_height", "img_height"),
 }
 """What columns mean, by the names that they go by."""
 
 _CORNERS = ("left", "top", "right", "bottom")
 _SIZES = ("left", "top", "width", "height")
 
-_NUMBER = re.compile(r"[-+]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][-+]?\d{1,3})?", re.ASCII)
 _NO = ("", "0", "0.0", "false", "no")
+
+_FLAGS: dict[str, Flag] = {"difficult": "difficult", "crowd": "crowd", "iscrowd": "crowd"}
+"""What columns, and words in them, say of an object to ignore; all others say "ignore"."""
 
 ADVICE = "the first line must name the columns, such as file,x,y,w,h"
 
@@ -73,18 +82,15 @@ def is_csv(text: str) -> bool:
     return bool(_columns(names)) and not {"count", "n", "num", "number"}.intersection(names)
 
 
-def read_csv(path: Path, *, finder: PictureFinder | None = None, category: str | None = None) -> Annotations:
+def read_csv(path: Path, first: Iterable[Path] = ()) -> Annotations:
     """Read a table of boxes.
 
     Parameters
     ----------
     path : Path
-        The table; commas, semicolons or tabs part its columns.
-    finder : PictureFinder, optional
-        Finds its pictures; beside the table if not given.
-    category : str, optional
-        The kind of object, where a column `class`, `label` or `category` has several. Pictures that show others
-        only have no objects.
+        The table; commas, semicolons or tabs part its columns. `class`, `label` or `category` is the kind of object.
+    first : iterable of Path
+        Folders where its pictures are looked for before that of the table.
 
     Returns
     -------
@@ -94,80 +100,95 @@ def read_csv(path: Path, *, finder: PictureFinder | None = None, category: str |
     Raises
     ------
     SourceError
-        If the file cannot be read, its first line does not name the columns, or the category is not to be told.
+        If the file cannot be read or its first line does not name the columns.
     """
-    return _Table(path, finder or PictureFinder(path), category).read()
+    return _Table(path, PictureFinder(path, first)).read()
 
 
 class _Table:
-    def __init__(self, path: Path, finder: PictureFinder, category: str | None) -> None:
+    def __init__(self, path: Path, finder: PictureFinder) -> None:
         text = decoded(read_bytes(path)).lstrip()
         self.path = path
         self.finder = finder
-        self._lines = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(_first_line(text)))
-        self.columns = _columns([name.strip().lower() for name in next(self._rows(), [])])
+        self._rows = table_rows(text, path)
+        names = [name.strip().lower() for name in next(self._rows, (0, []))[1]]
+        self.columns = _columns(names)
         if not self.columns:
             raise SourceError(f"{path}: {ADVICE}")
-        self._category = category
-        self._boxes: dict[str, tuple[list[Coordinates], list[Coordinates]]] = {}
-        self._found: dict[str, tuple[int, Path]] = {}
+        self._has_corners = self.columns.keys() >= set(_CORNERS)
+        ignored = self.columns.get("ignored")
+        self._flag = "ignore" if ignored is None else _FLAGS.get(names[ignored], "ignore")
+        self._found: dict[str, tuple[int, Path, Size | None]] = {}
+        self._objects: dict[str, list[AnnotatedObject]] = {}
         self.faults: list[Fault] = []
 
     def read(self) -> Annotations:
-        rows = [(self._lines.line_num, row) for row in self._rows() if any(map(str.strip, row))]
-        category = self._chosen(row for _, row in rows)
-        for line, row in rows:
+        for line, row in self._rows:
+            label = self._field(row, "category")
             try:
-                self._add(line, row, category)
+                self._add(line, row, label)
             except ValueError as error:
-                self.faults.append(Fault(line, str(error)))
+                self.faults.append(Fault(line, str(error), label))
         pictures = (
-            AnnotatedPicture(line, name, path, *map(tuple, self._boxes[name]))
-            for name, (line, path) in self._found.items()
+            AnnotatedPicture(line, name, path, tuple(self._objects[name]), size)
+            for name, (line, path, size) in self._found.items()
         )
         notes = tuple(self.finder.notes())
         return Annotations(self.path, "CSV", "line", tuple(pictures), tuple(self.faults), notes)
 
-    def _rows(self) -> Iterator[list[str]]:
-        try:
-            yield from self._lines
-        except csv.Error as error:  # such as a field of more than 131,072 characters
-            raise SourceError(f"{self.path}:{self._lines.line_num}: {error}; {ADVICE}") from None
-
-    def _chosen(self, rows: Iterator[list[str]]) -> str | None:
-        if "category" not in self.columns:
-            return chosen_category([], self._category, self.path)
-        names = (self._field(row, "category") for row in rows)
-        return chosen_category(filter(None, names), self._category, self.path)
-
-    def _add(self, line: int, row: list[str], category: str | None) -> None:
+    def _add(self, line: int, row: list[str], label: str) -> None:
         name = self._field(row, "file")
         if not name:
             raise ValueError("names no picture")
         box = self._box(row)
         if name not in self._found:
-            self._found[name] = line, self.finder.locate(name)
-            self._boxes[name] = [], []
-        if box is not None and self._field(row, "category") in {"", category}:
-            is_ignored = self._field(row, "ignored").lower() not in _NO
-            self._boxes[name][is_ignored].append(box)
+            self._found[name] = line, self.finder.locate(name), self._size(row)
+            self._objects[name] = []
+        if box is not None:
+            word = self._field(row, "ignored").lower()
+            flag = "" if word in _NO else _FLAGS.get(word, self._flag)
+            self._objects[name].append(AnnotatedObject(box, label, flag))
 
     def _box(self, row: list[str]) -> Coordinates | None:
-        has_corners = self.columns.keys() >= set(_CORNERS)
-        words = [self._field(row, name) for name in (_CORNERS if has_corners else _SIZES)]
+        words = [self._field(row, name) for name in (_CORNERS if self._has_corners else _SIZES)]
         if not any(words):
             return None
         for word in words:
-            if not _NUMBER.fullmatch(word):
+            if not NUMBER.fullmatch(word):
                 raise ValueError(
                     f"{brief(word)!r} is no number; a box needs four, a picture without objects none"
                 )
         x, y, *rest = map(float, words)
-        return checked_box([x, y, *((rest[0] - x, rest[1] - y) if has_corners else rest)])
+        return checked_box([x, y, *((rest[0] - x, rest[1] - y) if self._has_corners else rest)])
+
+    def _size(self, row: list[str]) -> Size | None:
+        """Return the size of the picture: `width` and `height` are that of the box where its corners are not given."""
+        words = [self._field(row, name) for name in ("picture width", "picture height")]
+        taken = {self.columns.get("width"), self.columns.get("height")} if not self._has_corners else set()
+        if {self.columns.get("picture width"), self.columns.get("picture height")} & taken:
+            return None
+        return known_size(*(float(word) if NUMBER.fullmatch(word) else None for word in words))
 
     def _field(self, row: list[str], name: str) -> str:
         column = self.columns.get(name, len(row))
         return row[column].strip() if column < len(row) else ""
+
+
+def table_rows(text: str, path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a table that are not empty, each with the number of the line that it ends in.
+
+    Raises
+    ------
+    SourceError
+        If a field has no end.
+    """
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(_first_line(text)))
+    try:
+        for row in lines:
+            if any(map(str.strip, row)):
+                yield lines.line_num, row
+    except csv.Error as error:  # such as a field of more than 131,072 characters
+        raise SourceError(f"{path}:{lines.line_num}: {error}; {ADVICE}") from None
 
 
 def _first_line(text: str) -> str:
@@ -175,10 +196,17 @@ def _first_line(text: str) -> str:
 
 
 def _names(line: str) -> list[str]:
-    return [name.strip(" \t\"'").lower() for name in line.split(_delimiter(line))]
+    return [name.strip(" \t\"'").lower() for name in line.split(delimiter_of(line))]
 
 
-def _delimiter(line: str) -> str:
+def delimiter_of(line: str) -> str:
+    """Return what parts the columns of a line.
+
+    Examples
+    --------
+    >>> delimiter_of("file;x;y")
+    ';'
+    """
     return max(",;\t", key=line.count)
 
 

@@ -18,7 +18,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vjcascade.errors import SourceError
-from vjcascade.formats.annotations.pictures import NO_BLANK, SHOWN, PictureFinder, brief, read_bytes
+from vjcascade.formats.annotations.pictures import (
+    NO_BLANK,
+    SHOWN,
+    AnnotatedObject,
+    AnnotatedPicture,
+    Annotations,
+    Fault,
+    PictureFinder,
+    brief,
+    checked_box,
+    read_bytes,
+)
 
 _NUMBER = re.compile(r"[-+]?\d+(\.\d*)?", re.ASCII)
 
@@ -30,6 +41,9 @@ _COLUMNS = frozenset({
     "y2", "label", "class", "box", "boxes", "bbox",
 })  # fmt: skip
 """Words of a first line that names columns: `filename,count,x,y,w,h`."""
+
+OPENCV_LIST = "OpenCV list"
+"""What the format is called."""
 
 _FORM = "NAME COUNT X Y WIDTH HEIGHT ... in whole numbers"
 
@@ -161,6 +175,37 @@ def read_image_list(path: str | os.PathLike[str]) -> PictureList:
         If the file cannot be read or is not a text.
     """
     return _Reader(Path(path)).read(has_boxes=True, needs_boxes=False)
+
+
+def read_opencv_list(path: Path, first: Iterable[Path] = ()) -> Annotations:
+    """Read a list as `read_boxes_list` does, in the form that all formats have.
+
+    Parameters
+    ----------
+    path : Path
+        The list.
+    first : iterable of Path
+        Folders where the pictures are looked for before.
+
+    Returns
+    -------
+    Annotations
+        Without labels, for the format has none.
+
+    Raises
+    ------
+    SourceError
+        If the file cannot be read or is not a text.
+    """
+    listed = read_boxes_list(path, first)
+    pictures = tuple(
+        AnnotatedPicture(
+            one.line, one.name, one.path, tuple(AnnotatedObject(checked_box(box)) for box in one.boxes)
+        )
+        for one in listed.pictures
+    )
+    faults = tuple(Fault(error.line, error.reason) for error in listed.errors)
+    return Annotations(path, OPENCV_LIST, "line", pictures, faults, listed.notes)
 
 
 class _Reader:

@@ -8,13 +8,14 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from vjcascade.errors import SourceError
 from vjcascade.files import read_at_most
 from vjcascade.messages import pluralize, suggest
+from vjcascade.types import Size
 
 Coordinates: TypeAlias = tuple[float, float, float, float]
 """A box `x, y, w, h` in pixels of the picture, origin at the top left corner; fractions are allowed."""
@@ -35,6 +36,31 @@ NO_BLANK = re.compile(r"(.+\.[A-Za-z]{3,4})(\d+)")
 """A name that ran into its count: `a.png1`."""
 
 
+NUMBER = re.compile(r"[-+]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][-+]?\d{1,3})?", re.ASCII)
+"""How numbers are written in texts: no `nan`, and nothing that takes long to read."""
+
+Flag: TypeAlias = Literal["", "ignore", "difficult", "crowd"]
+"""Why an object counts neither as one to find nor as a false alarm; empty where it counts."""
+
+
+class AnnotatedObject(NamedTuple):
+    """A box around an object.
+
+    Attributes
+    ----------
+    box : Coordinates
+        As written: it may reach beyond the picture or be empty.
+    label : str
+        The kind of object; empty where the file does not say.
+    flag : Flag
+        Whether it is to be ignored, in the word of the format.
+    """
+
+    box: Coordinates
+    label: str = ""
+    flag: Flag = ""
+
+
 class AnnotatedPicture(NamedTuple):
     """A picture that exists, and the objects in it.
 
@@ -46,24 +72,45 @@ class AnnotatedPicture(NamedTuple):
         As written in the file.
     path : Path
         Where the picture was found.
-    boxes : tuple of Coordinates
-        The objects, as written: boxes may reach beyond the picture or be empty.
-    ignored : tuple of Coordinates
-        Regions that count neither as objects nor as false alarms.
+    objects : tuple of AnnotatedObject
+        In the order of the file.
+    size : Size or None
+        In pixels, as the file says; None where it does not.
     """
 
     place: int
     name: str
     path: Path
-    boxes: tuple[Coordinates, ...] = ()
-    ignored: tuple[Coordinates, ...] = ()
+    objects: tuple[AnnotatedObject, ...] = ()
+    size: Size | None = None
+
+    @property
+    def boxes(self) -> tuple[Coordinates, ...]:
+        """The objects to find."""
+        return tuple(one.box for one in self.objects if not one.flag)
+
+    @property
+    def ignored(self) -> tuple[Coordinates, ...]:
+        """Regions that count neither as objects nor as false alarms."""
+        return tuple(one.box for one in self.objects if one.flag)
 
 
 class Fault(NamedTuple):
-    """A part of an annotation file that cannot be used, and why."""
+    """A part of an annotation file that cannot be used, and why.
+
+    Attributes
+    ----------
+    place : int
+        As of `AnnotatedPicture`; 0 where there is none.
+    reason : str
+        In words.
+    label : str
+        The kind of object that it is about; empty where it is not about one.
+    """
 
     place: int
     reason: str
+    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,6 +131,8 @@ class Annotations:
         What cannot be used.
     notes : tuple of str
         What the reader had to assume.
+    labels : tuple of str
+        Kinds of objects that the file knows, whether there are objects of them or not.
     """
 
     path: Path
@@ -92,6 +141,46 @@ class Annotations:
     pictures: tuple[AnnotatedPicture, ...]
     faults: tuple[Fault, ...] = ()
     notes: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+
+    @property
+    def used_labels(self) -> set[str]:
+        """Kinds of objects that there are."""
+        used = {one.label for picture in self.pictures for one in picture.objects}
+        return (used | {fault.label for fault in self.faults}) - {""}
+
+    def of_label(self, label: str | None) -> Annotations:
+        """Return the same pictures with the objects of one kind only; those without a label are of any kind.
+
+        Parameters
+        ----------
+        label : str or None
+            The kind; None where there is but one.
+
+        Returns
+        -------
+        Annotations
+            Pictures that show others only have no objects.
+
+        Raises
+        ------
+        SourceError
+            If there are several kinds and none was chosen, or the one chosen is unknown.
+        """
+        used = self.used_labels
+        chosen = chosen_category(used if label is None else used.union(self.labels), label, self.path)
+        return self if used <= {chosen} else self.only(chosen)
+
+    def only(self, label: str | None) -> Annotations:
+        """Return the same pictures with the objects of a kind that need not be known."""
+        kept = {"", label}
+        pictures = tuple(
+            picture._replace(objects=tuple(one for one in picture.objects if one.label in kept))
+            for picture in self.pictures
+        )
+        return replace(
+            self, pictures=pictures, faults=tuple(fault for fault in self.faults if fault.label in kept)
+        )
 
 
 class PictureFinder:
@@ -106,10 +195,13 @@ class PictureFinder:
         The annotation file.
     first : iterable of Path
         Folders to look in before.
+    suffixes : sequence of str
+        What may be missing at the end of the names.
     """
 
-    def __init__(self, path: Path, first: Iterable[Path] = ()) -> None:
+    def __init__(self, path: Path, first: Iterable[Path] = (), suffixes: Sequence[str] = ()) -> None:
         self._path = path
+        self._suffixes = ("", *suffixes)
         self._expected = [*first, path.parent]
         above = path.absolute().parents[1 : MAX_PARENTS + 1]
         self._bases = list(dict.fromkeys([*self._expected, Path(), *above]))
@@ -119,7 +211,7 @@ class PictureFinder:
         """Find the picture below one of the folders, also if written with backslashes; return the folder, too."""
         spellings = dict.fromkeys([name, name.replace("\\", "/"), name.replace("\\", "/").lstrip("/")])
         for base in self._bases:
-            for spelling in spellings:
+            for spelling in (f"{one}{suffix}" for one in spellings for suffix in self._suffixes):
                 # Path.is_file raises for a name that is too long, as a line of another format may be.
                 if os.path.isfile(base / spelling):  # noqa: PTH113
                     return base, base / spelling
@@ -225,6 +317,39 @@ def checked_box(numbers: Sequence[float]) -> Coordinates:
     return x, y, width, height
 
 
+def parsed_number(word: str) -> float:
+    """Return the number that a word is.
+
+    Raises
+    ------
+    ValueError
+        If it is none, or infinite.
+
+    Examples
+    --------
+    >>> parsed_number("24.50")
+    24.5
+    """
+    number = float(word) if NUMBER.fullmatch(word) else math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{brief(word)!r} is no number")
+    return number
+
+
+def known_size(width: object, height: object) -> Size | None:
+    """Return the size that a file says a picture has; None where it says none that a picture can have.
+
+    Examples
+    --------
+    >>> known_size(640, 480.0), known_size(0, 0), known_size(None, "480")
+    (Size(width=640, height=480), None, None)
+    """
+    sides = [side for side in (width, height) if isinstance(side, int | float) and not isinstance(side, bool)]
+    if len(sides) < 2 or not all(2 <= side < MAX_COORDINATE and side == int(side) for side in sides):
+        return None
+    return Size(int(sides[0]), int(sides[1]))
+
+
 def chosen_category(names: Iterable[str], category: str | None, path: Path) -> str | None:
     """Return the kind of object that is meant; None where all are of one kind.
 
@@ -255,9 +380,7 @@ def chosen_category(names: Iterable[str], category: str | None, path: Path) -> s
     known = sorted(set(names))
     if category is None and len(known) > 1:
         kinds = brief(", ".join(known))
-        raise SourceError(
-            f"{path} has objects of {len(known)} kinds ({kinds}); choose one of them as the category"
-        )
+        raise SourceError(f"{path} has objects of {len(known)} kinds ({kinds}); choose one of them (--label)")
     if category is not None and category not in known:
         advice = suggest(category, known) if known else "it names no categories"
         raise SourceError(f"{path} has no objects of the category {category!r}; {advice}")

@@ -7,26 +7,27 @@ are not read.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from html import unescape
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import NamedTuple
 
 from vjcascade.errors import ModelError
 from vjcascade.formats._xml import line_of, tokens
 from vjcascade.formats.annotations.pictures import (
+    NUMBER,
+    AnnotatedObject,
     AnnotatedPicture,
     Annotations,
-    Coordinates,
     Fault,
     PictureFinder,
     brief,
     checked_box,
-    chosen_category,
     decoded,
+    known_size,
     read_bytes,
 )
+from vjcascade.types import Size
 
 MAX_BYTES = 2**24
 """Largest file read; those of VOC have some kB."""
@@ -44,7 +45,8 @@ PICTURE_FOLDERS = ("JPEGImages", "images", "Images")
 """Beside them, in this form, are folders of the pictures."""
 
 _CORNERS = ("xmin", "ymin", "xmax", "ymax")
-_NUMBER = re.compile(r"[-+]?\d{1,40}(\.\d{0,40})?([eE][-+]?\d{1,3})?", re.ASCII)
+_TOP = (("filename",), ("path",), ("size", "width"), ("size", "height"))
+"""What is read of a picture."""
 
 
 def annotation_files(folder: Path) -> list[Path]:
@@ -60,69 +62,51 @@ def annotation_files(folder: Path) -> list[Path]:
     return next(filter(None, found), [])
 
 
-def read_voc(
-    paths: list[Path], *, pictures: tuple[Path, ...] = (), category: str | None = None
-) -> Annotations:
+def read_voc(path: Path, first: Iterable[Path] = ()) -> Annotations:
     """Read files of Pascal VOC's XML.
 
     Parameters
     ----------
-    paths : list of Path
-        The files, at least one, all of one folder.
-    pictures : tuple of Path
+    path : Path
+        One file, or a folder; see `annotation_files`.
+    first : iterable of Path
         Folders to look for the pictures in before that of the files and the usual ones beside it.
-    category : str, optional
-        The name of the kind of object, where there are several. Pictures that show others only have no objects.
 
     Returns
     -------
     Annotations
-        A picture for each file.
-
-    Raises
-    ------
-    SourceError
-        If the category is not to be told. Files that are wrong are among the faults.
+        A picture for each file. Files that are wrong are among the faults.
     """
-    folder = paths[0].parent
+    paths = annotation_files(path) if path.is_dir() else [path]
+    folder = paths[0].parent if paths else path
     beside = tuple(folder.parent / name for name in PICTURE_FOLDERS if (folder.parent / name).is_dir())
-    finder = PictureFinder(paths[0], (*pictures, *beside))
+    finder = PictureFinder(folder / "*.xml", (*first, *beside))
     faults: list[Fault] = []
-    read: list[tuple[int, _Picture]] = []
-    for place, path in enumerate(paths, start=1):
-        try:
-            read.append((place, _parse(decoded(read_bytes(path, MAX_BYTES)))))
-        except ValueError as error:
-            faults.append(Fault(place, f"{path.name}: {error}"))
-    chosen = chosen_category((one.name for _, picture in read for one in picture.objects), category, folder)
     found = []
-    for place, picture in read:
+    for place, one in enumerate(paths, start=1):
         try:
-            found.append(_annotated(place, picture, finder, chosen))
+            found.append(_annotated(place, _parse(decoded(read_bytes(one, MAX_BYTES))), finder))
         except ValueError as error:
-            faults.append(Fault(place, f"{paths[place - 1].name}: {error}"))
+            faults.append(Fault(place, f"{one.name}: {error}"))
     notes = tuple(finder.notes())
     return Annotations(folder, "Pascal VOC XML", "file", tuple(found), tuple(faults), notes)
 
 
-class _Object(NamedTuple):
-    name: str
-    box: Coordinates
-    is_ignored: bool
-
-
 class _Picture(NamedTuple):
     file_name: str
-    objects: list[_Object]
+    path: str
+    objects: list[AnnotatedObject]
+    size: Size | None
 
 
-def _annotated(
-    place: int, picture: _Picture, finder: PictureFinder, category: str | None
-) -> AnnotatedPicture:
-    path = finder.locate(picture.file_name)
-    chosen = [one for one in picture.objects if one.name == category]
-    boxes, ignored = (tuple(one.box for one in chosen if one.is_ignored == kind) for kind in (False, True))
-    return AnnotatedPicture(place, picture.file_name, path, boxes, ignored)
+def _annotated(place: int, picture: _Picture, finder: PictureFinder) -> AnnotatedPicture:
+    """Return the picture that a file is about: at its `<path>`, if it is there, else by its name.
+
+    Absolute paths are those of the machine where the file was made, and count last.
+    """
+    is_relative = picture.path and not PureWindowsPath(picture.path).anchor
+    name = picture.path if is_relative and finder.find(picture.path) is not None else picture.file_name
+    return AnnotatedPicture(place, name, finder.locate(name), tuple(picture.objects), picture.size)
 
 
 def _parse(text: str) -> _Picture:
@@ -133,11 +117,12 @@ def _parse(text: str) -> _Picture:
     ValueError
         If it is not in the format.
     """
-    file_name, objects = "", []
+    top: dict[tuple[str, ...], str] = {}
+    objects: list[AnnotatedObject] = []
     fields: dict[str, str] = {}
     for end, path, value in _values(text):
-        if path == ("annotation", "filename"):
-            file_name = value
+        if path[1:] in _TOP:
+            top[path[1:]] = value
         elif path[:2] == ("annotation", "object") and len(path) <= 4:
             fields["/".join(path[2:])] = value
             if len(path) == 2:  # its end
@@ -145,14 +130,16 @@ def _parse(text: str) -> _Picture:
                 fields = {}
                 if len(objects) > MAX_OBJECTS:
                     raise ValueError(f"it has more than {MAX_OBJECTS:,} objects; do not trust it")
+    file_name, path_name, *sides = (top.get(name, "") for name in _TOP)
     if not file_name:
         raise ValueError("it has no <filename>")
-    return _Picture(file_name, objects)
+    size = known_size(*(float(side) if NUMBER.fullmatch(side) else None for side in sides))
+    return _Picture(file_name, path_name, objects, size)
 
 
-def _object(text: str, end: int, fields: Mapping[str, str]) -> _Object:
+def _object(text: str, end: int, fields: Mapping[str, str]) -> AnnotatedObject:
     corners = [fields.get(f"bndbox/{name}", "") for name in _CORNERS]
-    wrong = next((word for word in corners if not _NUMBER.fullmatch(word)), None)
+    wrong = next((word for word in corners if not NUMBER.fullmatch(word)), None)
     if wrong is not None:
         names = ", ".join(_CORNERS)
         raise ValueError(
@@ -160,7 +147,7 @@ def _object(text: str, end: int, fields: Mapping[str, str]) -> _Object:
         )
     left, top, right, bottom = map(float, corners)
     box = checked_box([left - 1, top - 1, right - left + 1, bottom - top + 1])
-    return _Object(fields.get("name", ""), box, fields.get("difficult", "") == "1")
+    return AnnotatedObject(box, fields.get("name", ""), "difficult" if fields.get("difficult") == "1" else "")
 
 
 def _values(text: str) -> Iterator[tuple[int, tuple[str, ...], str]]:

@@ -1,0 +1,171 @@
+"""dlib's imglab XML: `<image file='...'>` with `<box top left width height>` and its `<label>`.
+
+A box with `ignore='1'` or `difficult='1'` is a region to ignore. Parts (landmarks) are not read. dlib, the library that
+writes it, reads no boxes for Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from html import unescape
+from pathlib import Path
+
+from vjcascade.errors import ModelError, SourceError
+from vjcascade.formats._xml import attributes_of, line_of, tokens
+from vjcascade.formats.annotations.pictures import (
+    NUMBER,
+    AnnotatedObject,
+    AnnotatedPicture,
+    Annotations,
+    Coordinates,
+    Fault,
+    Flag,
+    PictureFinder,
+    brief,
+    checked_box,
+    decoded,
+    known_size,
+    parsed_number,
+    read_bytes,
+)
+from vjcascade.types import Size
+
+MAX_BYTES = 2**28
+"""Largest file read: millions of boxes."""
+
+MAX_DEPTH = 16
+"""Deepest nesting; files of imglab have 5."""
+
+_SIDES = ("left", "top", "width", "height")
+
+
+def read_imglab(path: Path, first: Iterable[Path] = ()) -> Annotations:
+    """Read a data set of imglab.
+
+    Parameters
+    ----------
+    path : Path
+        The XML file.
+    first : iterable of Path
+        Folders where its pictures are looked for before that of the file.
+
+    Returns
+    -------
+    Annotations
+        A picture for each `<image>`.
+
+    Raises
+    ------
+    SourceError
+        If the file cannot be read or is no such XML.
+    """
+    reader = _Reader(decoded(read_bytes(path, MAX_BYTES)), PictureFinder(path, first))
+    try:
+        reader.read()
+    except ModelError as error:
+        raise SourceError(f"{path}: {error}") from None
+    notes = tuple(reader.finder.notes())
+    return Annotations(path, "imglab XML", "image", tuple(reader.pictures), tuple(reader.faults), notes)
+
+
+class _Reader:
+    """The images of a file as its tags pass by."""
+
+    def __init__(self, text: str, finder: PictureFinder) -> None:
+        self._text = text
+        self.finder = finder
+        self.pictures: list[AnnotatedPicture] = []
+        self.faults: list[Fault] = []
+        self._n_images = 0
+        self._image: Mapping[str, str] = {}
+        self._objects: list[AnnotatedObject] = []
+        self._box: Mapping[str, str] = {}
+        self._label = ""
+        self._counted = 0, 1
+
+    def read(self) -> None:
+        """Read all images.
+
+        Raises
+        ------
+        ModelError
+            If the text is no such XML.
+        """
+        opened: list[str] = []
+        words: list[str] = []
+        for token in tokens(self._text):
+            kind, place = token.lastgroup, token.start()
+            if kind == "text":
+                words.append(token["text"])
+            if kind == "empty":  # the last group of a start tag
+                opened.append(token["start"])
+                words.clear()
+                if opened[0] != "dataset" or len(opened) > MAX_DEPTH:
+                    raise ModelError(f"line {line_of(self._text, place)}: it is no <dataset> of imglab")
+                self._start(opened, token[0])
+            if kind == "end" or token["empty"]:
+                if not opened or opened[-1] != (token["end"] or token["start"]):
+                    named = brief(token["end"] or token["start"], 40)
+                    raise ModelError(f"line {line_of(self._text, place)}: </{named}> closes nothing")
+                self._end(opened, unescape("".join(words).strip()), place)
+                words.clear()
+                opened.pop()
+                if not opened:
+                    return
+
+    def _start(self, opened: list[str], tag: str) -> None:
+        match opened[1:]:
+            case ["images", "image"]:
+                self._n_images += 1
+                self._image, self._objects = attributes_of(tag), []
+            case ["images", "image", "box"]:
+                self._box, self._label = attributes_of(tag), ""
+
+    def _end(self, opened: list[str], text: str, place: int) -> None:
+        match opened[1:]:
+            case ["images", "image", "box", "label"]:
+                self._label = text
+            case ["images", "image", "box"]:
+                try:
+                    self._objects.append(AnnotatedObject(_box(self._box), self._label, _flag(self._box)))
+                except ValueError as error:
+                    reason = f"line {self._line(place)}: the box that ends here: {error}"
+                    self.faults.append(Fault(self._n_images, reason, self._label))
+            case ["images", "image"]:
+                name = self._image.get("file", "")
+                try:
+                    found = self.finder.locate(name)
+                except ValueError as error:
+                    self.faults.append(Fault(self._n_images, str(error)))
+                else:
+                    self.pictures.append(
+                        AnnotatedPicture(
+                            self._n_images, name, found, tuple(self._objects), _size(self._image)
+                        )
+                    )
+
+    def _line(self, place: int) -> int:
+        """Return the line of a place, counted on from the last one asked for: there may be a million wrong boxes."""
+        before, line = self._counted
+        self._counted = place, line + self._text.count("\n", before, place)
+        return self._counted[1]
+
+
+def _box(attributes: Mapping[str, str]) -> Coordinates:
+    missing = next((name for name in _SIDES if name not in attributes), None)
+    if missing is not None:
+        raise ValueError(f"it has no {missing}")
+    return checked_box([parsed_number(attributes[name]) for name in _SIDES])
+
+
+def _flag(attributes: Mapping[str, str]) -> Flag:
+    """Return why a box is to be ignored."""
+    if attributes.get("ignore", "0") not in {"0", "false"}:
+        return "ignore"
+    return "difficult" if attributes.get("difficult", "0") not in {"0", "false"} else ""
+
+
+def _size(attributes: Mapping[str, str]) -> Size | None:
+    """Return the size of an image; newer files of imglab have it."""
+    sides = [attributes.get(name, "") for name in ("width", "height")]
+    return known_size(*(float(side) if NUMBER.fullmatch(side) else None for side in sides))

@@ -1,0 +1,252 @@
+"""VGG Image Annotator: its JSON (a project of VIA 2, or the annotations alone) and its CSV.
+
+Rectangles are taken as they are; of circles, ellipses, polygons and polylines, the box around them. Points are no boxes
+and are not read. The label is the region's attribute named `label`, `class`, `name`, `type`, `category` or `object`, or
+its only one. An attribute `ignore`, `difficult` or `crowd` marks regions to ignore. No maintained library reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from vjcascade.errors import SourceError
+from vjcascade.formats.annotations.csv_tables import table_rows
+from vjcascade.formats.annotations.pictures import (
+    AnnotatedObject,
+    AnnotatedPicture,
+    Annotations,
+    Coordinates,
+    Fault,
+    PictureFinder,
+    brief,
+    checked_box,
+    decoded,
+    read_bytes,
+)
+from vjcascade.formats.annotations.shapes import box_of_ellipse, box_of_points, flag_among
+from vjcascade.messages import pluralize
+
+_LABELS = ("label", "class", "name", "type", "category", "object")
+"""Attributes that are the label, the first first."""
+
+COLUMNS = ("filename", "region_shape_attributes", "region_attributes")
+"""Of its CSV; files of VIA 1 begin with `#filename`."""
+
+_PROJECT = "_via_img_metadata"
+
+
+class _Region(msgspec.Struct):
+    shape_attributes: dict[str, Any]
+    region_attributes: dict[str, Any] = {}
+
+
+class _Picture(msgspec.Struct):
+    filename: str
+    regions: list[_Region] | dict[str, _Region] = []
+
+
+def is_via_json(keys: Mapping[str, bytes]) -> bool:
+    """Tell by the keys of a JSON object, and by what they stand for, whether it is VIA's.
+
+    Examples
+    --------
+    >>> is_via_json({"a.png99": b'{"filename": "a.png", "regions": []}'}), is_via_json({"images": b"[]"})
+    (True, False)
+    """
+    one = next(iter(keys.values()), b"")
+    return _PROJECT in keys or (one.startswith(b"{") and b'"filename"' in one and b'"regions"' in one)
+
+
+def is_via_csv(text: str) -> bool:
+    r"""Tell by its first line whether a text is VIA's CSV.
+
+    Examples
+    --------
+    >>> is_via_csv("filename,file_size,region_shape_attributes,region_attributes\na.png,3")
+    True
+    """
+    line = text.lstrip().partition("\n")[0]
+    return set(COLUMNS).issubset(name.strip(' \r"#') for name in line.split(","))
+
+
+def read_via_json(path: Path, first: Iterable[Path] = ()) -> Annotations:
+    """Read JSON of VIA.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    first : iterable of Path
+        Folders where its pictures are looked for before that of the file.
+
+    Returns
+    -------
+    Annotations
+        A picture for each entry.
+
+    Raises
+    ------
+    SourceError
+        If the file cannot be read or is not in the format.
+    """
+    data = read_bytes(path)
+    try:
+        keys = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        content = msgspec.json.decode(keys.get(_PROJECT, data), type=dict[str, _Picture])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise SourceError(f"{path} is JSON, but no annotations of VIA ({error})") from None
+    reader = _Reader(path, first)
+    for place, picture in enumerate(content.values(), start=1):
+        regions = picture.regions if isinstance(picture.regions, list) else list(picture.regions.values())
+        reader.add(place, picture.filename)
+        for number, region in enumerate(regions, start=1):
+            reader.add_region(place, picture.filename, region, f"region {number}: ")
+    return reader.annotations("VIA JSON", "image")
+
+
+def read_via_csv(path: Path, first: Iterable[Path] = ()) -> Annotations:
+    """Read a CSV of VIA: a line for each region.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    first : iterable of Path
+        Folders where its pictures are looked for before that of the file.
+
+    Returns
+    -------
+    Annotations
+        A picture for each file that is named, with the regions of all its lines.
+
+    Raises
+    ------
+    SourceError
+        If the file cannot be read or is not in the format.
+    """
+    rows = table_rows(decoded(read_bytes(path)).lstrip(), path)
+    names = [name.strip(" #") for name in next(rows, (0, []))[1]]
+    if not set(COLUMNS).issubset(names):
+        raise SourceError(f"{path}: the first line of a CSV of VIA names {', '.join(COLUMNS)}")
+    places = [names.index(name) for name in COLUMNS]
+    reader = _Reader(path, first)
+    for line, row in rows:
+        try:
+            name, *attributes = _fields(row, places)
+            reader.add(line, name)
+            shape, region = (
+                msgspec.json.decode(text.strip() or "{}", type=dict[str, Any]) for text in attributes
+            )
+        except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
+            reader.faults.append(Fault(line, str(error)))
+            continue
+        if shape:  # a picture without regions has a line of its own
+            reader.add_region(line, name, _Region(shape, region))
+    return reader.annotations("VIA CSV", "line")
+
+
+def _fields(row: list[str], places: list[int]) -> Iterator[str]:
+    if len(row) <= max(places):
+        raise ValueError(f"it has {len(row)} columns, fewer than the first line names")
+    return (row[place] for place in places)
+
+
+class _Reader:
+    """Pictures by name, with the regions of all entries that name them."""
+
+    def __init__(self, path: Path, first: Iterable[Path]) -> None:
+        self._path = path
+        self._finder = PictureFinder(path, first)
+        self._found: dict[str, tuple[int, Path, list[AnnotatedObject]]] = {}
+        self._missing: set[str] = set()
+        self._n_points = 0
+        self.faults: list[Fault] = []
+
+    def add(self, place: int, name: str) -> None:
+        """Look for a picture."""
+        if name in self._found or name in self._missing:
+            return
+        try:
+            self._found[name] = place, self._finder.locate(name), []
+        except ValueError as error:
+            self._missing.add(name)
+            self.faults.append(Fault(place, str(error)))
+
+    def add_region(self, place: int, name: str, region: _Region, where: str = "") -> None:
+        """Add a region to a picture."""
+        label = _label(region.region_attributes)
+        if region.shape_attributes.get("name") == "point":
+            self._n_points += 1
+            return
+        try:
+            box = _box(region.shape_attributes)
+        except ValueError as error:
+            self.faults.append(Fault(place, f"{where}{error}", label))
+            return
+        if name in self._found:
+            one = AnnotatedObject(box, label, flag_among(region.region_attributes))
+            self._found[name][2].append(one)
+
+    def annotations(self, name: str, unit: str) -> Annotations:
+        """Return what was read."""
+        pictures = tuple(
+            AnnotatedPicture(place, picture, path, tuple(objects))
+            for picture, (place, path, objects) in self._found.items()
+        )
+        notes = self._finder.notes()
+        if self._n_points:
+            left_out = pluralize(self._n_points, "point")
+            notes.append(f"{self._path.name}: {left_out} left out, as points are no boxes")
+        return Annotations(self._path, name, unit, pictures, tuple(self.faults), tuple(notes))
+
+
+def _label(attributes: Mapping[str, Any]) -> str:
+    """Return the label among the attributes of a region."""
+    words = {name.strip().lower(): _word(value) for name, value in attributes.items()}
+    named = next((words[name] for name in _LABELS if words.get(name)), "")
+    others = [word for name, word in words.items() if word and not flag_among({name: "1"})]
+    return named or (others[0] if len(others) == 1 else "")
+
+
+def _word(value: Any) -> str:
+    """Return a value as a word; of check boxes, the one that is on."""
+    if isinstance(value, dict):
+        return ", ".join(sorted(name for name, is_on in value.items() if is_on))
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _box(shape: Mapping[str, Any]) -> Coordinates:
+    kind = shape.get("name")
+    match kind:
+        case "rect":
+            return checked_box([_number(shape, name) for name in ("x", "y", "width", "height")])
+        case "circle":
+            radius = _number(shape, "r")
+            return box_of_ellipse((_number(shape, "cx"), _number(shape, "cy")), (radius, radius))
+        case "ellipse":
+            x, y, along, across = (_number(shape, name) for name in ("cx", "cy", "rx", "ry"))
+            return box_of_ellipse((x, y), (along, across), _number(shape, "theta") if "theta" in shape else 0)
+        case "polygon" | "polyline":
+            return box_of_points(*(_numbers(shape, f"all_points_{axis}") for axis in "xy"))
+    raise ValueError(f"{brief(str(kind))!r} is no shape that is read")
+
+
+def _number(shape: Mapping[str, Any], name: str) -> float:
+    value = shape.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{brief(str(value))!r} for {name} is no number")  # noqa: TRY004  of a file
+    try:
+        return float(value)
+    except OverflowError:  # a whole number of more than 308 digits
+        raise ValueError(f"{brief(str(value))} for {name} is no number of pixels") from None
+
+
+def _numbers(shape: Mapping[str, Any], name: str) -> list[float]:
+    values = shape.get(name)
+    if not isinstance(values, list):
+        raise ValueError(f"{name} is no list of numbers")  # noqa: TRY004  of a file
+    return [_number({name: value}, name) for value in values]
