@@ -1,0 +1,281 @@
+"""Files of `opencv_createsamples`, `.vec`: crops of one size as 16-bit grey levels.
+
+A header of 12 bytes, little endian: how many samples there are, how many pixels each has, and two numbers that nobody
+reads. Then for each sample a byte that nobody reads and its pixels, row by row. Width and height are not in the file:
+the wrong ones shear the crops, so they are checked against what the pixels look like. No library reads it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.errors import SourceError
+from vjcascade.files import write_atomic
+from vjcascade.messages import pluralize
+from vjcascade.types import Size
+
+HEADER = np.dtype([("n_samples", "<i4"), ("n_pixels", "<i4"), ("unused", "<i2", (2,))])
+"""What a file begins with."""
+
+MAX_SIDE = 256
+"""Longest side of a sample: no window of a cascade is longer."""
+
+MIN_SIDE = 4
+"""Shortest side of a sample."""
+
+MAX_RATIO = 6
+"""Of sizes that are guessed, the longer side is at most so many times the shorter."""
+
+WORSE = 1.25
+"""A size is refused if another one makes the crops so many times smoother. Of faces and cars, the swapped sides were
+rougher by factors from 1.37 (ten crops) to 4.8."""
+
+CLEARER = 1.15
+"""A size is guessed if it makes the crops so many times smoother than any other."""
+
+SEEN = 500
+"""Samples that are looked at to tell their size."""
+
+SHOWN = 6
+"""Sizes that messages name."""
+
+BLOCK_BYTES = 2**26
+"""Bytes that are read at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class VecSamples:
+    """The samples of a file.
+
+    Attributes
+    ----------
+    windows : ndarray of shape (n, height, width), dtype uint8
+        Grey levels; n > 0.
+    notes : tuple of str
+        What is odd about the file.
+    """
+
+    windows: NDArray[np.uint8]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> Size:
+        """Width and height of the samples."""
+        return Size(self.windows.shape[2], self.windows.shape[1])
+
+
+def is_vec(path: Path) -> bool:
+    """Tell whether a file is a `.vec`: by its suffix, or by a header that fits its length to the byte.
+
+    Examples
+    --------
+    >>> is_vec(Path("positives.vec")), is_vec(Path("info.dat"))
+    (True, False)
+    """
+    if path.suffix.lower() == ".vec":
+        return True
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        head = file.read(HEADER.itemsize)
+    if len(head) < HEADER.itemsize:
+        return False
+    n_samples, n_pixels, _ = np.frombuffer(head, HEADER)[0].tolist()
+    return n_samples > 0 and n_pixels > 0 and path.stat().st_size == _length(n_samples, n_pixels)
+
+
+def read_vec(path: str | os.PathLike[str], size: Size | None = None) -> VecSamples:
+    """Read a `.vec` as OpenCV does: as many samples as its header says, of each pixel the lower byte.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    size : Size, optional
+        Width and height of the samples; if not given, the size that makes them smoothest.
+
+    Returns
+    -------
+    VecSamples
+        All of them.
+
+    Raises
+    ------
+    SourceError
+        If the file is shorter than its header says, is no `.vec`, or `size` is not that of the samples, or cannot be
+        told from them; the message names the counts, or the sizes that there may be.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_vec(f"{folder}/a.vec", np.arange(64, dtype=np.uint8).reshape(1, 8, 8))
+    ...     read_vec(f"{folder}/a.vec").size
+    Size(width=8, height=8)
+    """
+    path = Path(path)
+    pixels, notes = _read_pixels(path)
+    chosen = _checked_size(path, pixels, size)
+    return VecSamples(pixels.reshape(-1, chosen.height, chosen.width), tuple(notes))
+
+
+def write_vec(path: str | os.PathLike[str], windows: NDArray[np.uint8]) -> None:
+    """Write crops as a `.vec` that OpenCV reads; whole or not at all.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    windows : ndarray of shape (n, height, width), dtype uint8
+        Grey levels; n > 0.
+
+    Raises
+    ------
+    SourceError
+        If there is no crop, or their size is none that a window can have.
+    OSError
+        If the file cannot be written.
+    """
+    if windows.ndim != 3 or windows.dtype != np.uint8 or len(windows) == 0:
+        raise SourceError(
+            f"{path}: crops of shape (n, height, width) and dtype uint8 are needed, not {windows.shape} {windows.dtype}"
+        )
+    n_samples, height, width = windows.shape
+    if not (min(width, height) >= MIN_SIDE and max(width, height) <= MAX_SIDE):
+        raise SourceError(f"{path}: crops of {width}x{height} pixels; sides must be {MIN_SIDE} to {MAX_SIDE}")
+    header = np.array([(n_samples, width * height, (0, 0))], HEADER)
+    samples = np.zeros(n_samples, _sample(width * height))
+    samples["pixels"] = windows.reshape(n_samples, -1)
+    write_atomic(Path(path), header.tobytes() + samples.tobytes())
+
+
+def _sample(n_pixels: int) -> np.dtype[np.void]:
+    return np.dtype([("unused", "u1"), ("pixels", "<i2", (n_pixels,))])
+
+
+def _length(n_samples: int, n_pixels: int) -> int:
+    """Return how many bytes a file has."""
+    return HEADER.itemsize + n_samples * (1 + 2 * n_pixels)
+
+
+def _read_pixels(path: Path) -> tuple[NDArray[np.uint8], list[str]]:
+    """Return the lower bytes of all pixels, shape (n_samples, n_pixels)."""
+    try:
+        if path.exists() and not path.is_file():
+            raise SourceError(f"{path} is no regular file; give a .vec of opencv_createsamples")
+        with path.open("rb") as file:
+            n_samples, n_pixels, notes = _checked_header(path, file.read(HEADER.itemsize))
+            pixels = np.empty((n_samples, n_pixels), np.uint8)
+            sample = _sample(n_pixels)
+            step = max(BLOCK_BYTES // sample.itemsize, 1)
+            n_wide = 0
+            for start in range(0, n_samples, step):
+                n_wanted = min(step, n_samples - start)
+                data = file.read(n_wanted * sample.itemsize)
+                if len(data) < n_wanted * sample.itemsize:
+                    raise SourceError(f"{path} became shorter while it was read")
+                values = np.frombuffer(data, sample)["pixels"]
+                pixels[start : start + n_wanted] = values.astype(np.uint8)
+                n_wide += int(((values < 0) | (values > 255)).any(axis=1).sum())
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read: {error.strerror}") from error
+    if n_wide:
+        notes.append(
+            f"{path.name}: {pluralize(n_wide, 'sample')} with values beyond 0 to 255, of which the lower byte counts"
+        )
+    return pixels, notes
+
+
+def _checked_header(path: Path, head: bytes) -> tuple[int, int, list[str]]:
+    """Return the numbers of samples and of pixels in each, and what is odd.
+
+    Raises
+    ------
+    SourceError
+        If the file is no `.vec`, or shorter than these say.
+    """
+    advice = "make it again with opencv_createsamples, or copy it again"
+    if len(head) < HEADER.itemsize:
+        raise SourceError(
+            f"{path} has {len(head)} bytes, and the header of a .vec has {HEADER.itemsize}; {advice}"
+        )
+    n_samples, n_pixels, _ = np.frombuffer(head, HEADER)[0].tolist()
+    if not (n_samples > 0 and MIN_SIDE**2 <= n_pixels <= MAX_SIDE**2):
+        raise SourceError(
+            f"{path} is no .vec of samples: its header says {n_samples} samples of {n_pixels} pixels; {advice}"
+        )
+    there, expected = path.stat().st_size, _length(n_samples, n_pixels)
+    if there < expected:
+        n_whole = (there - HEADER.itemsize) // (1 + 2 * n_pixels)
+        raise SourceError(
+            f"{path} is cut off: its header says {n_samples} samples of {n_pixels} pixels, {expected} bytes, and it "
+            f"has {there}, {pluralize(n_whole, 'whole sample')}; {advice}"
+        )
+    more = there - expected
+    notes = (
+        [f"{path.name}: {pluralize(more, 'byte')} behind the last sample, which nobody reads"] if more else []
+    )
+    return n_samples, n_pixels, notes
+
+
+def _checked_size(path: Path, pixels: NDArray[np.uint8], size: Size | None) -> Size:
+    """Return the size of samples.
+
+    Raises
+    ------
+    SourceError
+        If the one given cannot be or does not look right, or there is none that does.
+    """
+    n_pixels = pixels.shape[1]
+    ranked = _ranked_sizes(pixels)
+    if not ranked:
+        raise SourceError(
+            f"{path}: samples of {n_pixels} pixels have no sides of {MIN_SIDE} to {MAX_SIDE} pixels"
+        )
+    named = _named([one for _, one in ranked])
+    if size is not None and size.width * size.height != n_pixels:
+        raise SourceError(
+            f"{path}: samples of {n_pixels} pixels are not {size}, which has {size.width * size.height}; they may be "
+            f"{named}"
+        )
+    best, smoothest = ranked[0]
+    if size is not None:
+        if _roughness(pixels, size.width) <= WORSE * best:
+            return size
+        swapped = " with the sides swapped" if smoothest == size[::-1] else ""
+        raise SourceError(
+            f"{path}: samples of {n_pixels} pixels may be {size} or {smoothest}, and look like {smoothest}{swapped}: "
+            f"as {size}, the rows of their pixels do not fit together; give the size {smoothest}"
+        )
+    if len(ranked) > 1 and ranked[1][0] < CLEARER * best:
+        raise SourceError(
+            f"{path}: samples of {n_pixels} pixels may be {named}; give the size, as --window {smoothest}"
+        )
+    return smoothest
+
+
+def _ranked_sizes(pixels: NDArray[np.uint8]) -> list[tuple[float, Size]]:
+    """Return the sizes that samples may have, with how rough each makes them; the smoothest first."""
+    n_pixels = pixels.shape[1]
+    sizes = [
+        Size(width, n_pixels // width) for width in range(MIN_SIDE, MAX_SIDE + 1) if n_pixels % width == 0
+    ]
+    fitting = [one for one in sizes if MIN_SIDE <= one.height <= MAX_SIDE]
+    usual = [one for one in fitting if max(one) <= MAX_RATIO * min(one)] or fitting
+    return sorted((_roughness(pixels, one.width), one) for one in usual)
+
+
+def _roughness(pixels: NDArray[np.uint8], width: int) -> float:
+    """Return by how much pixels differ, on the average, from those below them."""
+    some = pixels[:: max(len(pixels) // SEEN, 1)].astype(np.int16)
+    return float(np.abs(some[:, width:] - some[:, :-width]).mean())
+
+
+def _named(sizes: Sequence[Size]) -> str:
+    return ", ".join([*map(str, sizes[:SHOWN]), *(["..."] if len(sizes) > SHOWN else [])])
