@@ -98,6 +98,7 @@ def train(  # noqa: PLR0913  each is a user's choice
     settings: Path | None = None,
     window: SizeOption | None = None,
     min_side: CountOption | None = None,
+    label: str | None = None,
     continue_from: Annotated[Path | None, Parameter(name="--continue")] = None,
     more_negatives: Annotated[list[Path] | None, Parameter(negative="", consume_multiple=True)] = None,
     resume: FlagOption = False,
@@ -113,9 +114,11 @@ def train(  # noqa: PLR0913  each is a user's choice
     Parameters
     ----------
     positives : path
-        Folder of crops that each show the object and little else, or a list of boxes in photos (info.dat).
+        Folder of crops that each show the object and little else, a list of boxes in photos (info.dat), annotations
+        (COCO, YOLO, Pascal VOC, CSV, VIA, LabelMe, imglab, FDDB, WIDER, a table of MATLAB), or a .vec.
     negatives : path
         Folder of photos without the object, or a list of them (bg.txt; boxes as in info.dat are objects to ignore).
+        Annotations again, also the same: negatives are taken from outside their boxes.
     output : path
         Folder for the model, cascade.xml.
     preset : Preset
@@ -126,6 +129,8 @@ def train(  # noqa: PLR0913  each is a user's choice
         Training window in pixels, for example 24x24; proposed from the crops if not given.
     min_side : int
         Leave out crops whose shorter side has fewer pixels.
+    label : str
+        The kind of object, where annotations have several.
     continue_from : path
         Model to add stages to, trained here or by others; its stages stay as they are, and --stages counts them.
     more_negatives : path
@@ -175,6 +180,7 @@ def train(  # noqa: PLR0913  each is a user's choice
                 wanted,
                 window=window,
                 min_side=min_side,
+                label=label,
                 more_negatives=more_negatives or (),
                 continue_from=continue_from,
                 resume=resume,

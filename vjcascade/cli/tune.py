@@ -72,6 +72,8 @@ def tune(  # noqa: PLR0913  each is a user's choice
     listed = (listing or SceneOptions()).read(scenes)
     console = PlainConsole(sys.stdout)
     n_objects = int(listed.n_objects.sum())
+    for note in listed.notes:
+        console.print(f"note: {note}")
     console.print(f"scenes: {len(listed)} with {pluralize(n_objects, 'object')}; goal: {goal}; a hit: {rule}")
     start_compiler()
     tuning = _tuned(cascade, listed, goal, rule, threads, console)

@@ -11,6 +11,7 @@ from vjcascade.cascade import Cascade, checked_window
 from vjcascade.checks import checked_flag, checked_whole
 from vjcascade.errors import SettingsError, SourceError
 from vjcascade.files import MODEL_NAME, real_path, remove_leftovers
+from vjcascade.formats.annotations.reading import tells_boxes
 from vjcascade.messages import pluralize
 from vjcascade.parallel import MemoryBudget, checked_memory, checked_threads
 from vjcascade.training.checkpoint import Checkpoint, begin_run
@@ -41,6 +42,7 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
     *,
     window: Size | tuple[int, int] | None = None,
     min_side: int | None = None,
+    label: str | None = None,
     more_negatives: Sequence[Source] = (),
     continue_from: str | PathLike[str] | None = None,
     resume: bool = False,
@@ -57,11 +59,13 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
     Parameters
     ----------
     positives : path, ndarray of shape (n, h, w) or sequence of ndarray
-        A folder of crops of the object, or a list of boxes in photos (``info.dat``). Or crops in memory: uint8 grey
-        levels, or whatever else `vjcascade.imaging.to_gray` takes, of one size or of many.
+        A folder of crops of the object, a list of boxes in photos (``info.dat``), annotations in any format of
+        `vjcascade.formats.annotations.reading`, or a ``.vec``. Or crops in memory: uint8 grey levels, or whatever
+        else `vjcascade.imaging.to_gray` takes, of one size or of many.
     negatives : path or sequence of ndarray
         A folder of photos without the object, or a list of them (``bg.txt``; boxes, as in ``info.dat``, mark objects
-        to ignore). Or photos in memory, each of shape (h, w) or (h, w, 3).
+        to ignore), or annotations; `positives` itself, if it tells boxes in photos. Or photos in memory, each of
+        shape (h, w) or (h, w, 3).
     output : path, optional
         Folder for the model, ``cascade.xml``; made if need be. It is written after every stage. Beside it,
         events and pictures are kept for ``vjcascade report``. If not given, nothing is written, except that features
@@ -72,6 +76,8 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
         Width and height of the training window in pixels; proposed from the crops if not given.
     min_side : int, optional
         Crops whose shorter side is smaller are not used.
+    label : str, optional
+        The kind of object, where annotations have several.
     more_negatives : sequence
         Further sources, each like `negatives`. All of these serve training; photos to measure with are held out of
         `negatives` only.
@@ -142,7 +148,7 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
         _refuse_too_few_stages(base, settings)
     photos_limit = int(PHOTOS_SHARE * memory_limit)
     budget = MemoryBudget(max(memory_limit - photos_limit - (resident_memory() or 0), LEAST_TO_DECODE))
-    reader = Reader(n_threads, strict, listener, budget)
+    reader = Reader(n_threads, strict, listener, budget, label)
     with ExitStack() as stack:
         if folder is not None:
             stack.enter_context(only_run_in(folder))
@@ -249,10 +255,10 @@ def refuse_one_for_both(positives: Source, negatives: Sequence[Source]) -> None:
         If the first is among the others.
     """
     for one in negatives:
-        if one is positives:
-            raise SourceError(_FOR_BOTH.format(name_of(one)))
         if isinstance(one, str | PathLike) and isinstance(positives, str | PathLike):
             _refuse_one_folder(Path(positives), Path(one))
+        elif one is positives:
+            raise SourceError(_FOR_BOTH.format(name_of(one)))
 
 
 _FOR_BOTH = "{} is given for positives and negatives: photos must not show the object"
@@ -260,6 +266,8 @@ _FOR_BOTH = "{} is given for positives and negatives: photos must not show the o
 
 def _refuse_one_folder(positives: Path, negatives: Path) -> None:
     crops, photos = real_path(positives), real_path(negatives)
+    if photos.is_relative_to(crops) and crops.exists() and tells_boxes(crops):
+        return  # what is outside the boxes may be negatives
     if photos == crops:
         raise SourceError(_FOR_BOTH.format(positives))
     if photos.is_relative_to(crops) and crops.is_dir():

@@ -275,8 +275,8 @@ def _not_a_text(path: Path, data: bytes) -> str:
     """Say what a file with zero bytes is, and what to do."""
     if path.suffix.lower() == ".vec":
         return (
-            "holds samples of opencv_createsamples, which are not read: give the crops, or the list of boxes, that it "
-            "was made of"
+            "holds samples of opencv_createsamples, which are crops without a place in pictures: give the list of "
+            "boxes that it was made of"
         )
     even, odd = (data[first : 2 * SHOWN : 2].count(0) for first in (0, 1))
     if min(even, odd) == 0 and 3 * max(even, odd) > len(data[: 2 * SHOWN]):

@@ -40,7 +40,7 @@ from vjcascade.formats.annotations.fddb import N_NUMBERS as FDDB_NUMBERS, read_f
 from vjcascade.formats.annotations.imglab import read_imglab
 from vjcascade.formats.annotations.labelme import labelme_files, read_labelme
 from vjcascade.formats.annotations.matlab_tables import is_matlab_table, read_matlab_table
-from vjcascade.formats.annotations.opencv_lists import read_opencv_list
+from vjcascade.formats.annotations.opencv_lists import read_boxes_list, read_opencv_list
 from vjcascade.formats.annotations.pictures import (
     AnnotatedPicture,
     Annotations,
@@ -49,6 +49,7 @@ from vjcascade.formats.annotations.pictures import (
     read_bytes,
 )
 from vjcascade.formats.annotations.turning import turned_box
+from vjcascade.formats.annotations.vec_files import is_vec
 from vjcascade.formats.annotations.via import is_via_csv, is_via_json, read_via_csv, read_via_json
 from vjcascade.formats.annotations.voc import annotation_files, read_voc
 from vjcascade.formats.annotations.wider import N_NUMBERS as WIDER_NUMBERS, read_wider
@@ -93,6 +94,25 @@ def read_annotations(
     if reader is read_yolo:
         return upright(read_yolo(path, pictures, splits))
     return upright(reader(path, pictures))
+
+
+def tells_boxes(path: Path) -> bool:
+    """Tell whether a file or folder says where objects are in pictures, and does not only name or hold them.
+
+    Raises
+    ------
+    SourceError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> tells_boxes(Path())
+    False
+    """
+    if path.is_file() and is_vec(path):
+        return False
+    reader = reader_of(path)
+    return reader is not None and (reader is not read_opencv_list or read_boxes_list(path).has_boxes)
 
 
 def reader_of(path: Path) -> Reader | None:

@@ -45,6 +45,9 @@ SEEN = 500
 SHOWN = 6
 """Sizes that messages name."""
 
+MAX_BYTES = 2**33
+"""Largest file read: millions of samples."""
+
 BLOCK_BYTES = 2**26
 """Bytes that are read at a time."""
 
@@ -217,6 +220,8 @@ def _checked_header(path: Path, head: bytes) -> tuple[int, int, list[str]]:
             f"{path} is cut off: its header says {n_samples} samples of {n_pixels} pixels, {expected} bytes, and it "
             f"has {there}, {pluralize(n_whole, 'whole sample')}; {advice}"
         )
+    if expected > MAX_BYTES:
+        raise SourceError(f"{path}: {n_samples} samples of {n_pixels} pixels are too many; part the file")
     more = there - expected
     notes = (
         [f"{path.name}: {pluralize(more, 'byte')} behind the last sample, which nobody reads"] if more else []

@@ -141,6 +141,7 @@ def open_background_images(  # noqa: PLR0913  what, how, and who hears of it
     strict: bool = False,
     progress: Progress | None = None,
     not_these: Collection[bytes] = (),
+    label: str | None = None,
 ) -> BackgroundImages:
     """Open the photos without objects that negatives are taken from.
 
@@ -151,7 +152,8 @@ def open_background_images(  # noqa: PLR0913  what, how, and who hears of it
     source : str, path-like or sequence of ndarray
         A folder, searched with its subfolders, or a list like OpenCV's `bg.txt`. Photos of a list may show the object,
         if boxes tell where, as in an `info.dat` (`NAME COUNT X Y WIDTH HEIGHT ...`): no window that shares more than a
-        third of the smaller area with a box is taken for a negative. Or photos in memory, each an array that
+        third of the smaller area with a box is taken for a negative. So it is with annotations in any format of
+        `vjcascade.formats.annotations.reading`. Or photos in memory, each an array that
         `vjcascade.imaging.to_gray` takes; contiguous uint8 grey levels are not copied.
     window : Size
         Training window; smaller photos are skipped. So are copies of a photo, but their boxes count.
@@ -167,6 +169,8 @@ def open_background_images(  # noqa: PLR0913  what, how, and who hears of it
         Called as `progress(n_done, n_photos)` after every photo.
     not_these : collection of bytes
         Digests of pictures of the object, as by `pixel_digest`: copies of them, without boxes to ignore, are skipped.
+    label : str, optional
+        The kind of object, where annotations have several: the others may be learned as negatives. Without it, none.
 
     Returns
     -------
@@ -179,7 +183,7 @@ def open_background_images(  # noqa: PLR0913  what, how, and who hears of it
         If there is no source, no photo in it or none that can be used, if one does not fit into memory, or `strict`
         finds fault.
     """
-    listing = list_pictures(source, "negatives")
+    listing = list_pictures(source, "negatives", label=label)
     photos: dict[bytes, BackgroundImage] = {}
     skipped = list(listing.skipped)
     small: list[str] = []

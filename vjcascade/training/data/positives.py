@@ -131,6 +131,7 @@ def load_positives(  # noqa: PLR0913  what, how, and who hears of it
     memory_budget: MemoryBudget | None = None,
     strict: bool = False,
     progress: Progress | None = None,
+    label: str | None = None,
 ) -> Positives:
     """Load crops of the object, and bring them to one size.
 
@@ -146,10 +147,12 @@ def load_positives(  # noqa: PLR0913  what, how, and who hears of it
     Parameters
     ----------
     source : str, path-like or sequence of ndarray
-        A folder, searched with its subfolders, or a list like OpenCV's `info.dat`; or crops in memory, each an array
-        that `vjcascade.imaging.to_gray` takes.
+        A folder, searched with its subfolders, a list like OpenCV's `info.dat`, annotations in any format of
+        `vjcascade.formats.annotations.reading`, or a `.vec`; or crops in memory, each an array that
+        `vjcascade.imaging.to_gray` takes.
     window : Size, optional
-        Training window; see `propose_window` for what is chosen if it is not given.
+        Training window; see `propose_window` for what is chosen if it is not given. For a `.vec`, the size of its
+        samples.
     min_side : int, optional
         Crops whose shorter side has fewer pixels are skipped. Without it, all are used, enlarged if need be.
     copies : CopyRule
@@ -162,6 +165,8 @@ def load_positives(  # noqa: PLR0913  what, how, and who hears of it
         Raise if anything has to be skipped.
     progress : callable, optional
         Called as `progress(n_done, n_pictures)` after every picture.
+    label : str, optional
+        The kind of object, where annotations have several.
 
     Returns
     -------
@@ -175,8 +180,11 @@ def load_positives(  # noqa: PLR0913  what, how, and who hears of it
         finds fault.
     """
     min_side = max(min_side or 1, 1)
-    listing = list_pictures(source, "positives")
+    listing = list_pictures(source, "positives", label=label, window=window)
     notes = list(listing.notes)
+    if window is None and listing.window is not None:
+        window = listing.window
+        notes.append(f"window {window}, as the samples look")
     if window is None:
         window, note = _propose(listing, min_side)
         notes.append(note)

@@ -71,12 +71,15 @@ class Reader:
         Gets progress and reports.
     memory_budget : MemoryBudget or None
         What decoding may take; None for most of the machine's memory.
+    label : str or None
+        The kind of object, where annotations have several.
     """
 
     n_threads: int
     strict: bool
     listener: Listener
     memory_budget: MemoryBudget | None = None
+    label: str | None = None
 
     def __post_init__(self) -> None:
         opencv()  # resizes crops and photos: if it is missing, that is said before the pictures are read
@@ -116,6 +119,7 @@ class Reader:
             memory_budget=self.memory_budget,
             strict=self.strict,
             progress=lambda done, total: self.listener(Progress("reading positives", done, total)),
+            label=self.label,
         )
         self._tell(crops.report.lines())
         return crops
@@ -151,6 +155,7 @@ class Reader:
             not_these=crops.digests,
             strict=self.strict,
             progress=lambda done, total: self.listener(Progress("reading negatives", done, total)),
+            label=self.label,
         )
         self._tell(photos.report.lines())
         return photos

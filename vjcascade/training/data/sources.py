@@ -1,11 +1,12 @@
-"""Where training pictures come from: a folder or a list, and the report on what became of every file."""
+"""Where training pictures come from: a folder, a list or annotations, and the report on what became of every file."""
 
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -13,10 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.errors import ImageError, SourceError
-from vjcascade.formats.annotations.opencv_lists import Box, read_boxes_list, read_image_list
+from vjcascade.formats.annotations.opencv_lists import (
+    Box,
+    read_boxes_list,
+    read_image_list,
+    read_opencv_list,
+)
+from vjcascade.formats.annotations.pictures import Annotations, Coordinates
+from vjcascade.formats.annotations.reading import read_annotations, reader_of
+from vjcascade.formats.annotations.vec_files import is_vec, read_vec
 from vjcascade.imaging import IMAGE_SUFFIXES, decoding_memory, find_images, image_size, read_upright, to_gray
 from vjcascade.messages import memory_size, near_file, one_line, pluralize
 from vjcascade.parallel import MemoryBudget
+from vjcascade.types import Size
 
 Kind = Literal["positives", "negatives"]
 Source = str | os.PathLike[str] | Sequence[NDArray[Any]] | NDArray[Any]
@@ -47,7 +57,7 @@ class SourceReport:
     source : str
         The folder or list, as given; "memory" for arrays.
     unit : str
-        What is counted: "image files", "boxes" or "arrays".
+        What is counted: "image files", "boxes", "samples" or "arrays".
     n_used : int
         Of `n_found`, those that training sees.
     skipped : tuple of Skipped
@@ -131,19 +141,22 @@ class Listing:
     Attributes
     ----------
     unit : str
-        "image files", "boxes" or "arrays".
+        "image files", "boxes", "samples" or "arrays".
     pictures : tuple of Picture
         Sorted by path in folders, in the order of the lines in lists.
     skipped : tuple of Skipped
         Wrong lines and missing pictures of a list.
     notes : tuple of str
         What the reader of the list had to assume.
+    window : Size or None
+        Of crops that are all of the size of a window; None where they are of any size.
     """
 
     unit: str
     pictures: tuple[Picture, ...]
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
+    window: Size | None = None
 
 
 def name_of(source: Source) -> str:
@@ -151,11 +164,31 @@ def name_of(source: Source) -> str:
     return os.fspath(source) if isinstance(source, str | os.PathLike) else "memory"
 
 
-def list_pictures(source: Source, kind: Kind) -> Listing:
-    """Find the pictures of a folder and its subfolders, those that a list names, or those in memory.
+def list_pictures(
+    source: Source, kind: Kind, *, label: str | None = None, window: Size | None = None
+) -> Listing:
+    """Find the pictures of a folder and its subfolders, those that a list or annotations name, or those in memory.
 
-    Hidden files and folders, and files whose suffix is not one of `IMAGE_SUFFIXES`, mean nothing in a folder.
-    Any other file is read as a list: boxes for positives; names for negatives, with or without boxes to ignore.
+    Hidden files and folders, and files whose suffix is not one of `IMAGE_SUFFIXES`, mean nothing in a folder, unless
+    they are annotations of the pictures in it. A `.vec` has crops. Annotations tell boxes: in positives, where the
+    object is; in negatives, what is to be ignored. Any other file is read as a list: boxes for positives; names for
+    negatives, with or without boxes to ignore.
+
+    Parameters
+    ----------
+    source : path or sequence of ndarray
+        What is given.
+    kind : {"positives", "negatives"}
+        What the pictures are for.
+    label : str, optional
+        The kind of object, where annotations have several. Without it, all of them are ignored in negatives.
+    window : Size, optional
+        The size of the crops in a `.vec`, which does not say it.
+
+    Returns
+    -------
+    Listing
+        In its order.
 
     Raises
     ------
@@ -167,11 +200,25 @@ def list_pictures(source: Source, kind: Kind) -> Listing:
         return _list_arrays(source, kind)
     source = Path(source)
     _refuse_missing(source, kind)
-    listing = _list_folder(source) if source.is_dir() else _list_file(source, kind)
+    listing = _list_path(source, kind, label, window)
     if not listing.pictures and not listing.skipped:
         looked_for = _in_words(source, kind)
         raise SourceError(f"{kind}: there is no picture in {source.absolute()}; looked for {looked_for}")
     return listing
+
+
+def _list_path(source: Path, kind: Kind, label: str | None, window: Size | None) -> Listing:
+    if source.is_file() and is_vec(source):
+        return _list_vec(source, kind, window)
+    reader = reader_of(source)
+    if reader is None or reader is read_opencv_list:
+        listing = _list_folder(source) if reader is None else _list_file(source, kind)
+        note = f"{source.name} has no labels: the label {label!r} chooses nothing there"
+        return replace(listing, notes=(*listing.notes, note)) if label else listing
+    read = read_annotations(source)
+    if kind == "positives":
+        return _list_objects(read.of_label(label))
+    return _list_with_ignored(read if label is None else read.only(label))
 
 
 class Loaded(NamedTuple):
@@ -319,7 +366,78 @@ def _list_file(source: Path, kind: Kind) -> Listing:
     return Listing("boxes" if with_boxes else "image files", pictures, errors, notes)
 
 
+def _list_vec(source: Path, kind: Kind, window: Size | None) -> Listing:
+    if kind == "negatives":
+        raise SourceError(
+            f"{kind}: {source} holds crops of opencv_createsamples; give photos without the object"
+        )
+    read = read_vec(source, window)
+    pictures = tuple(
+        Picture(f"sample {i}", source, f"{source.name}: ", pixels=pixels)
+        for i, pixels in enumerate(read.windows)
+    )
+    return Listing("samples", pictures, notes=read.notes, window=read.size)
+
+
+def _list_objects(read: Annotations) -> Listing:
+    """Return the pictures with objects; those to ignore are none."""
+    pictures = tuple(
+        Picture(one.name, one.path, _origin(read, one.place), tuple(map(_whole, one.boxes)))
+        for one in read.pictures
+        if one.boxes
+    )
+    notes = [f"{read.path.name} was read as {read.format}", *read.notes]
+    if n_ignored := sum(len(one.ignored) for one in read.pictures):
+        notes.append(f"{pluralize(n_ignored, 'object')} marked to be ignored left out")
+    return Listing("boxes", pictures, _faults(read), tuple(notes))
+
+
+def _list_with_ignored(read: Annotations) -> Listing:
+    """Return all pictures, with every box in them to be ignored."""
+    pictures = tuple(
+        Picture(
+            one.name,
+            one.path,
+            _origin(read, one.place),
+            tuple(_outward(thing.box) for thing in one.objects) or None,
+        )
+        for one in read.pictures
+    )
+    notes = [f"{read.path.name} was read as {read.format}", *read.notes]
+    if n_boxes := sum(len(one.objects) for one in read.pictures):
+        notes.append(
+            f"{n_boxes:,} boxes are no negatives; whatever lies outside of them is, also an object that nobody marked"
+        )
+    return Listing("image files", pictures, _faults(read), tuple(notes))
+
+
+def _origin(read: Annotations, place: int) -> str:
+    """Return where a picture is named, as labels begin."""
+    between = ":" if read.unit == "line" else f": {read.unit} "
+    return f"{read.path.name}{between}{place}: " if place else f"{read.path.name}: "
+
+
+def _faults(read: Annotations) -> tuple[Skipped, ...]:
+    return tuple(Skipped(_origin(read, one.place).removesuffix(": "), one.reason) for one in read.faults)
+
+
+def _whole(box: Coordinates) -> Box:
+    """Return the box of whole pixels that is nearest to one with fractions."""
+    x, y, width, height = box
+    left, top = math.floor(x + 0.5), math.floor(y + 0.5)
+    return Box(left, top, math.floor(x + width + 0.5) - left, math.floor(y + height + 0.5) - top)
+
+
+def _outward(box: Coordinates) -> Box:
+    """Return the smallest box of whole pixels around one with fractions."""
+    x, y, width, height = box
+    left, top = math.floor(x), math.floor(y)
+    return Box(left, top, math.ceil(x + width) - left, math.ceil(y + height) - top)
+
+
 def _in_words(source: Path, kind: Kind) -> str:
+    if reader_of(source) not in {None, read_opencv_list}:
+        return "pictures with objects of this kind"
     if source.is_dir():
         return f"files named *{', *'.join(sorted(IMAGE_SUFFIXES))} in it and its subfolders"
     if kind == "positives":
