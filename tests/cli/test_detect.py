@@ -300,3 +300,89 @@ def test_long_grouping_tells_how_far_it_is(run, accept_all, tmp_path, rng, monke
 def test_short_grouping_is_silent(run, accept_all, picture, monkeypatch):
     monkeypatch.setattr(console, "SECONDS_BETWEEN_LINES", 0.0)
     assert "grouping the" not in run("detect", accept_all, picture).err
+
+
+@pytest.fixture
+def street(tmp_path, texture):
+    """Return a folder with three pictures, of which one is blank, in two folders."""
+    for i, name in enumerate(("a.png", "b.png", "more/a.png")):
+        pixels = np.full((40, 60), 128, np.uint8)
+        if name != "b.png":
+            pixels[5 : 5 + 24, 3 * i : 3 * i + 24] = texture
+        (tmp_path / "street" / name).parent.mkdir(exist_ok=True, parents=True)
+        write_image(tmp_path / "street" / name, pixels)
+    return tmp_path / "street"
+
+
+@pytest.mark.parametrize(("kind", "name"), [("coco", "found.json"), ("yolo", "found"), ("voc", "found"), ("csv", "found.csv")])  # fmt: skip
+def test_annotations_come_back_as_they_were_found(run, accept_all, street, kind, name):
+    from vjcascade.formats.annotations.reading import read_annotations
+
+    plain = run("detect", accept_all, street, "--min-neighbors", "0", "--format", "jsonl")
+    true = {}
+    for record in map(json.loads, plain.out.splitlines()):
+        true[Path(record["file"])] = [tuple(one[side] for side in "xywh") for one in record["detections"]]
+    output = street.parent / "out" / name
+    output.parent.mkdir()
+    options = [
+        "--min-neighbors",
+        "0",
+        "--format",
+        kind,
+        "-o",
+        output,
+        *(["--label", "car"] if kind != "csv" else []),
+    ]
+    ran = run("detect", accept_all, street, *options)
+    assert (ran.code, ran.out) == (0, "")
+    read = read_annotations(output, pictures=[street.parent])
+    found = {one.path.resolve(): list(one.boxes) for one in read.pictures}
+    assert sum(map(len, true.values())) > 3
+    assert found == {path.resolve(): boxes for path, boxes in true.items() if boxes or kind != "csv"}
+    assert read.used_labels == ({"car"} if kind != "csv" else set())
+    assert run("detect", accept_all, street, *options).code == 0  # replaced
+
+
+def test_coco_goes_to_standard_output_as_well(run, accept_all, street):
+    ran = run("detect", accept_all, street, "--min-neighbors", "0", "--format", "coco")
+    content = json.loads(ran.out)
+    assert [one["name"] for one in content["categories"]] == ["object"]
+    assert len(content["images"]) == 3
+    assert all(one["score"] > 0 for one in content["annotations"])
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (
+            ["--format", "yolo"],
+            "--format yolo makes a file for each picture: give a folder for them to --output",
+        ),
+        (["--format", "voc", "-o", "a.xml"], "a.xml: --output needs a folder and this is a file"),
+        (["--label", "car"], "--label is for --format coco, yolo or voc"),
+        (["--format", "coco", "-o", "gone/a.json"], "there is no folder"),
+    ],
+)
+def test_annotations_that_cannot_be_written_are_refused_before(
+    run, accept_all, street, options, reason, monkeypatch
+):
+    monkeypatch.chdir(street.parent)
+    Path("a.xml").touch()
+    ran = run("detect", accept_all, street, *options)
+    assert ran.code == 2
+    assert reason in ran.err
+    assert not (street.parent / "gone").exists()
+
+
+def test_videos_have_no_place_in_annotations(run, accept_all, blinking_video):
+    ran = run("detect", accept_all, blinking_video, "--format", "coco")
+    assert ran.code == 2
+    assert "--format coco names picture files and" in ran.err
+
+
+def test_two_pictures_with_one_text_file_are_refused(run, accept_all, street):
+    write_image(street / "a.jpg", np.zeros((30, 30), np.uint8))
+    ran = run("detect", accept_all, street, "--format", "yolo", "-o", street.parent / "out")
+    assert ran.code == 2
+    assert "would both have a.txt: rename one of them" in ran.err
+    assert not (street.parent / "out").exists()

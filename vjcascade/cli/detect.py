@@ -18,7 +18,7 @@ from vjcascade.cli.dense import (
     refuse_without_dense,
 )
 from vjcascade.cli.options import WHOLE, CountOption, FlagOption, SizeOption, WholeOption
-from vjcascade.cli.reports import Format, Report
+from vjcascade.cli.reports import ANNOTATIONS, Format, Report
 from vjcascade.errors import SettingsError
 from vjcascade.messages import near_file
 
@@ -40,6 +40,7 @@ def detect(  # noqa: PLR0913  each is a user's choice
     threads: CountOption | None = None,
     format: Format = Format.TEXT,  # noqa: A002  the option's name
     output: Annotated[Path, Parameter(alias="-o")] | None = None,
+    label: str | None = None,
     draw: Path | None = None,
     show: FlagOption = False,
     dense: FlagOption = False,
@@ -73,9 +74,12 @@ def detect(  # noqa: PLR0913  each is a user's choice
     threads : int
         Processors to use; all if not given. The results do not depend on it.
     format : Format
-        text for people; jsonl: one object for every picture or frame; csv: one row for every detection.
+        text for people; jsonl: one object for every picture or frame; csv: one row for every detection; coco, yolo,
+        voc: annotations of the pictures, which other programs can correct and vjcascade train takes (csv as well).
     output : path
-        File for the results, instead of standard output; replaced if it is there.
+        File for the results, instead of standard output; replaced if it is there. For yolo and voc, a folder.
+    label : str
+        With coco, yolo and voc: what the model finds; "object" if not given.
     draw : path
         Folder for copies with the detections drawn in, NAME.found.png and NAME.found.mp4; they replace older copies.
     show : bool
@@ -90,12 +94,14 @@ def detect(  # noqa: PLR0913  each is a user's choice
     int
         Exit code.
     """
+    from vjcascade.cli.annotation_reports import AnnotationReport, check_annotations
     from vjcascade.cli.compiling import SECONDS_FOR_DETECTION, compile_notice
     from vjcascade.cli.drawing import plan_drawings
     from vjcascade.cli.inputs import Input, find_inputs, refuse_addresses
     from vjcascade.cli.models import split_model
     from vjcascade.cli.outputs import output_folder, refuse_overwriting
     from vjcascade.cli.search import Search
+    from vjcascade.formats.annotations.writing import FOLDER_FORMATS
     from vjcascade.video import LiveWindow
 
     refuse_addresses(sources)
@@ -111,7 +117,11 @@ def detect(  # noqa: PLR0913  each is a user's choice
     dense_options = dense_options or DenseOptions()
     if not dense:
         refuse_without_dense(dense_options)
-    _check_output(output)
+    is_annotation = format in ANNOTATIONS
+    if label is not None and not is_annotation:
+        raise SettingsError("--label is for --format coco, yolo or voc: add one of these, or leave it out")
+    if not is_annotation:
+        _check_output(output)
     model = model or _faces()
     shared = {
         "scale_factor": scale_factor,
@@ -127,13 +137,22 @@ def detect(  # noqa: PLR0913  each is a user's choice
     if dense_options.memory is not None:
         refuse_still_pictures(inputs)
     drawings = plan_drawings(inputs, draw) if draw is not None else {}
-    targets = [*drawings.values(), *([output] if output is not None else [])]
+    written = [output] if output is not None else []
+    if is_annotation:
+        written = check_annotations(format, output, inputs)
+    targets = [*drawings.values(), *written]
     refuse_overwriting(targets, [model, *(source.path for source in inputs if source.path is not None)])
     with ExitStack() as stack:
         if draw is not None:
             stack.enter_context(output_folder(draw))
         window = stack.enter_context(LiveWindow("vjcascade")) if show else None
-        report = stack.enter_context(Report(format, output, is_dense=dense))
+        if output is not None and format.value in FOLDER_FORMATS:
+            stack.enter_context(output_folder(output, "--output"))
+        report = (
+            stack.enter_context(AnnotationReport(format, output, label or "object"))
+            if is_annotation
+            else stack.enter_context(Report(format, output, is_dense=dense))
+        )
         stack.enter_context(compile_notice(SECONDS_FOR_DETECTION))
         return Search(detect_in, report, drawings, window).run(inputs, is_quiet=output is not None)
 

@@ -37,6 +37,13 @@ class Format(StrEnum):
     TEXT = "text"
     JSONL = "jsonl"
     CSV = "csv"
+    COCO = "coco"
+    YOLO = "yolo"
+    VOC = "voc"
+
+
+ANNOTATIONS = frozenset({Format.COCO, Format.YOLO, Format.VOC})
+"""Formats that name pictures with the objects in them, so that people can correct what was found."""
 
 
 class Report:

@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from vjcascade.cli.annotation_reports import AnnotationReport
 from vjcascade.cli.console import PlainConsole, ProgressLine
 from vjcascade.cli.drawing import open_drawing
 from vjcascade.cli.inputs import Input, Shot
@@ -54,7 +55,7 @@ class Search:
     ----------
     detect_in : callable
         `detect_in(input)` returns what finds the object in the shots of that input.
-    report : Report
+    report : Report or AnnotationReport
         Gets everything that is found.
     drawings : mapping of Input to Path
         Files for drawn copies; empty if none are wanted.
@@ -65,7 +66,7 @@ class Search:
     def __init__(
         self,
         detect_in: Callable[[Input], Detect],
-        report: Report,
+        report: Report | AnnotationReport,
         drawings: Mapping[Input, Path],
         window: LiveWindow | None,
     ) -> None:

@@ -42,6 +42,7 @@ class _Annotation(msgspec.Struct):
     bbox: Sequence[float] = ()
     iscrowd: bool | int = False
     ignore: bool | int = False
+    score: float | None = None
 
 
 class _Category(msgspec.Struct):
@@ -143,7 +144,7 @@ class _Reader:
             try:
                 if one.image_id not in objects:
                     raise ValueError(f"it is of image {one.image_id}, which is not among the images")  # noqa: TRY301
-                objects[one.image_id].append(AnnotatedObject(_box(one), label, flag))
+                objects[one.image_id].append(AnnotatedObject(_box(one), label, flag, one.score))
             except ValueError as error:
                 place = self._places.get(one.image_id, 0)
                 self.faults.append(Fault(place, f"annotation {number}: {error}", label))

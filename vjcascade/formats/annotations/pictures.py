@@ -54,11 +54,14 @@ class AnnotatedObject(NamedTuple):
         The kind of object; empty where the file does not say.
     flag : Flag
         Whether it is to be ignored, in the word of the format.
+    score : float or None
+        How sure a detector is; None of what a person marked.
     """
 
     box: Coordinates
     label: str = ""
     flag: Flag = ""
+    score: float | None = None
 
 
 class AnnotatedPicture(NamedTuple):

@@ -288,7 +288,7 @@ def common_folder(pictures: Sequence[Path]) -> Path:
     >>> common_folder([Path("a/b/1.png"), Path("a/c/1.png")]).name
     'a'
     """
-    return Path(os.path.commonpath([path.absolute().parent for path in pictures]))
+    return Path(os.path.commonpath([_whole_path(path).parent for path in pictures]))
 
 
 def label_name(picture: Path, above: Path) -> Path:
@@ -299,7 +299,12 @@ def label_name(picture: Path, above: Path) -> Path:
     >>> label_name(Path("a/b/1.png"), Path("a").absolute()).as_posix()
     'b/1.txt'
     """
-    return picture.absolute().relative_to(above).with_suffix(".txt")
+    return _whole_path(picture).relative_to(above).with_suffix(".txt")
+
+
+def _whole_path(path: Path) -> Path:
+    """Return an absolute path without `..`, that of a link and not of its target: pictures keep their names."""
+    return Path(os.path.abspath(path))  # noqa: PTH100
 
 
 def _text_of(picture: Path) -> Path:
