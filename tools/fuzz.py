@@ -1,6 +1,6 @@
 """Feed the product with thousands of spoiled models, lists, pictures and command lines; fail if one of them is neither used nor refused in a sentence.
 
-``python tools/fuzz.py`` takes 20,000 models, 5,000 lists, 5,000 pictures and 2,000 command lines (half an hour on two processors);
+``python tools/fuzz.py`` takes 20,000 models, 5,000 lists, 5,000 pictures, 2,000 command lines and 5,000 files of every annotation format;
 ``--share 0.01`` a part of them. Each is either taken, and then used (a model is saved, loaded again and searched with, a list is read as
 ``vjcascade train`` reads it), or refused with an error of ``vjcascade.errors`` that names the file; a command ends with 0 or 2. Everything
 else is a fault: another error, a crash, more than ten seconds, words printed by a library, a file of the input changed, a file left over,
@@ -33,12 +33,19 @@ from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 import numpy as np
+from fuzz_annotations import N_FORMS, make_annotations
 from fuzz_commands import make_command
 from fuzz_inputs import Input, make_list, make_model, make_picture
 
 from vjcascade.messages import duration
 
-N_INPUTS = {"models": 20_000, "lists": 5_000, "pictures": 5_000, "commands": 2_000}
+N_INPUTS = {
+    "models": 20_000,
+    "lists": 5_000,
+    "pictures": 5_000,
+    "commands": 2_000,
+    "annotations": 5_400 * N_FORMS,  # so that each format has at least 5,000
+}
 """Inputs of each kind in a whole run."""
 
 START_SECONDS = 1200.0
@@ -66,7 +73,13 @@ def make_input(case: Case, seed: int) -> Input:
     return MAKERS[case.kind](np.random.default_rng([seed, list(MAKERS).index(case.kind), case.number]))
 
 
-MAKERS = {"models": make_model, "lists": make_list, "pictures": make_picture, "commands": make_command}
+MAKERS = {
+    "models": make_model,
+    "lists": make_list,
+    "pictures": make_picture,
+    "commands": make_command,
+    "annotations": make_annotations,
+}
 
 
 class Outcome(NamedTuple):

@@ -105,7 +105,7 @@ _CHOICES = {
     "--preset": ("quick", "normal", "thorough", "nikolaou"), "--settings": ("settings.toml",), "--memory": ("1GiB", "200MB", "2"),
     "--booster": ("adaboost", "cost-sensitive", "real", "logit", "adac2"), "--costs": ("2", "4:1", "gamma=0.8", "matrix=0,4;1,0"),
     "--boosters": ("adaboost gentle", "csb0 adac1"), "--features": ("haar", "lbp"), "--mode": ("basic", "core", "all"),
-    "--format": ("text", "jsonl", "csv", "new", "old"), "--group": ("average", "weighted", "nms", "none"), "--angles": ("0,20", "-20 20"),
+    "--format": ("text", "jsonl", "csv", "new", "old", "coco", "yolo", "voc"), "--group": ("average", "weighted", "nms", "none"), "--angles": ("0,20", "-20 20"),
     "--region": ("2,2,20,20", "0 0 10 10"), "--rules": ("natural", "natural theory", "calibrated"), "--positive": ("1", "0"),
     "--ignore-column": ("age", "age name"), "--target": ("ill", "name"), "--scenes": ("scenes.txt", "info.dat"), "--camera": ("99",),
 }  # fmt: skip

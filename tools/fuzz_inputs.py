@@ -362,7 +362,7 @@ def make_picture(rng: Rng) -> Input:
     name, data = pick(rng, list(good_pictures().items()))
     own = {"PNG": _a_chunk, "JPEG": _a_segment}.get(name.split()[0], a_byte)
     for _ in range(pick(rng, (1, 1, 1, 2, 3))):
-        data = pick(rng, (own, own, own, a_byte, a_byte, _a_field, a_cut, a_piece))(data, rng) or b" "
+        data = pick(rng, (own, own, own, a_byte, a_byte, a_field, a_cut, a_piece))(data, rng) or b" "
     suffix = pick(rng, ("png", "jpg", "gif", "tif", "bmp", "webp", "pgm"))
     return Input({f"picture.{suffix}": data}, (f"picture.{suffix}",))
 
@@ -423,7 +423,7 @@ def picture_file(pixels: np.ndarray, kind: str) -> bytes:
     return picture_files.pillow(Image.fromarray(pixels), kind)
 
 
-def _a_field(data: bytes, rng: Rng) -> bytes:
+def a_field(data: bytes, rng: Rng) -> bytes:
     """Write an extreme number of two or four bytes over a place near the beginning."""
     form = pick(rng, ("<H", ">H", "<I", ">I"))
     most = 2 ** (8 * struct.calcsize(form)) - 1
@@ -448,7 +448,7 @@ def _a_chunk(data: bytes, rng: Rng) -> bytes:
     exif = b"MM\0*\0\0\0\x08" + bytes(rng.integers(0, 256, 20, np.uint8))
     match rng.integers(7):
         case 0 | 1:
-            chunks[i] = kind, pick(rng, (a_byte, _a_field))(content or b" ", rng)
+            chunks[i] = kind, pick(rng, (a_byte, a_field))(content or b" ", rng)
         case 2:
             chunks[i] = kind, b""
         case 3:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from fuzz_annotations import Spoiled
 from fuzz_inputs import Input, builders
 from sample_cascades import assert_same
 
@@ -78,7 +79,7 @@ class Models:
         try:
             cascade = Cascade.load(path)
         except CascadeError as error:
-            return _sentence(error, path.name)
+            return refused_sentence(error, path.name)
         cascade.save(place.folder / "saved.xml")
         assert_same(Cascade.load(place.folder / "saved.xml"), cascade)
         recorded_settings(path)
@@ -124,7 +125,7 @@ class Lists:
             crops = reader.positives(path if kind == "positives" else _crops(), Size(8, 8), None)
             photos = reader.photos(path if kind == "negatives" else _photos(), crops, 10**6)
         except CascadeError as error:
-            return _sentence(error, path.name)
+            return refused_sentence(error, path.name)
         _check_windows(crops)
         _check_photos(photos)
         _check_notes(notes)
@@ -174,7 +175,7 @@ def _train(crops: Path | list[np.ndarray], photos: Path | list[np.ndarray]) -> N
     try:
         train(crops, photos, settings=settings, window=(8, 8), n_threads=1, listener=null_listener)
     except CascadeError as error:
-        _check_sentence(str(error))
+        check_sentence(str(error))
 
 
 class Pictures:
@@ -188,7 +189,7 @@ class Pictures:
         except CascadeError as error:
             for read in (read_gray, read_upright):
                 _check_refused(read, path, str(error))
-            return _sentence(error, f"{path}: ")
+            return refused_sentence(error, f"{path}: ")
         gray, (upright, _) = read_gray(path), read_upright(path)
         if (
             pixels.dtype != np.uint8
@@ -231,7 +232,7 @@ class Commands:
             raise FaultError(f"exit code {code}: {text[-2000:]}")
         if code == 0:
             return None
-        _check_sentence(text)
+        check_sentence(text)
         if found := re.search(r"[\x00-\x08\x0b-\x1f\x7f]", text):
             raise FaultError(f"{found[0]!r} reaches the terminal: {text[:2000]!r}")
         return text
@@ -256,19 +257,21 @@ KINDS: dict[str, Kind] = {
     "lists": Lists(),
     "pictures": Pictures(),
     "commands": Commands(),
+    "annotations": Spoiled(),
 }
 
 
-def _sentence(error: CascadeError, name: str) -> str:
+def refused_sentence(error: CascadeError, name: str) -> str:
     """Return the sentence of a refusal, which must name the file."""
     text = str(error)
-    _check_sentence(text)
+    check_sentence(text)
     if name not in text:
         raise FaultError(f"{name!r} is not named: {text[:300]!r}")
     return text
 
 
-def _check_sentence(text: str) -> None:
+def check_sentence(text: str) -> None:
+    """Raise `FaultError` if a text is not for people."""
     lines = text.splitlines()
     if not text.strip() or len(lines) > MOST_LINES or max(map(len, lines)) > MOST_CHARACTERS:
         raise FaultError(f"no readable sentence, {len(lines)} lines, {len(text)} characters: {text[:2000]!r}")

@@ -314,7 +314,9 @@ def street(tmp_path, texture):
     return tmp_path / "street"
 
 
-@pytest.mark.parametrize(("kind", "name"), [("coco", "found.json"), ("yolo", "found"), ("voc", "found"), ("csv", "found.csv")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "name"), [("coco", "found.json"), ("yolo", "found"), ("voc", "found"), ("csv", "found.csv")]
+)
 def test_annotations_come_back_as_they_were_found(run, accept_all, street, kind, name):
     from vjcascade.formats.annotations.reading import read_annotations
 

@@ -15,7 +15,7 @@ import os, signal, time, traceback
 from pathlib import Path
 from vjcascade.cli import main
 from vjcascade.formats import cascade_files
-from vjcascade.formats.annotations import opencv_lists
+from vjcascade.formats.annotations import opencv_lists, reading
 from vjcascade.imaging import files
 
 parse, decode = cascade_files.parse_cascade, files._decoded_gray
@@ -35,22 +35,32 @@ def leave_a_file(path):
     (path.parent / ".list.tmp").touch()
     return read(path)
 
+def forget(path):
+    {}["format"]
+
 def crash(words):
     if "try_input" in [frame.name for frame in traceback.extract_stack()]:
         os.kill(os.getpid(), signal.SIGSEGV)
     refuse(words)
 
 cascade_files.parse_cascade, files._decoded_gray = parse_badly, decode_forever
-opencv_lists._read_text, main._refuse_slips = leave_a_file, crash
+opencv_lists._read_text, main._refuse_slips, reading.reader_of = leave_a_file, crash, forget
 """
 
 
 def test_a_share_of_all_inputs_is_taken_or_refused(run_program):
     done = run_program("fuzz.py", "--inputs", "25", "--workers", "1", "--no-bounds-checks", "--limit", "60")
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
-    assert "100 of 100 inputs" in done.stdout
+    assert "125 of 125 inputs" in done.stdout
     rows = [line.split("|")[1:-1] for line in done.stdout.splitlines() if line.startswith("| ")]
-    assert [row[0].strip() for row in rows] == ["kind", "models", "lists", "pictures", "commands"]
+    assert [row[0].strip() for row in rows] == [
+        "kind",
+        "models",
+        "lists",
+        "pictures",
+        "commands",
+        "annotations",
+    ]
     for _, *numbers in rows[1:]:
         n_inputs, n_taken, n_refused, n_faults = map(int, numbers)
         assert (n_inputs, n_taken + n_refused, n_faults) == (25, 25, 0)
@@ -79,16 +89,17 @@ def test_planted_faults_are_found_and_kept(run_program, tmp_path):
         ".list.tmp\n",
         "fault, pictures:0: it has not ended after 5 s",
         "fault, commands:0: the process ended with SIGSEGV",
+        "KeyError: 'format'",
     ):
         assert fault in done.stdout
     assert done.stdout.endswith(
         "| models | 1 | 0 | 0 | 1 |\n| lists | 1 | 0 | 0 | 1 |\n| pictures | 1 | 0 | 0 | 1 |\n"
-        "| commands | 1 | 0 | 0 | 1 |\n"
+        "| commands | 1 | 0 | 0 | 1 |\n| annotations | 1 | 0 | 0 | 1 |\n"
     )
     kept = sorted(path.relative_to(tmp_path / "kept").as_posix() for path in (tmp_path / "kept").glob("*/*"))
     names = [
         f"{kind}-0/{part}"
-        for kind in ("commands", "lists", "models", "pictures")
+        for kind in ("annotations", "commands", "lists", "models", "pictures")
         for part in ("fault.txt", "input")
     ]
     assert kept == names
@@ -120,10 +131,10 @@ def test_good_inputs_are_good(program, tmp_path):
 
 def test_words_for_people_have_no_names_of_errors(program):
     rules = program("fuzz_rules")
-    rules._check_sentence("model.xml: line 3: this is no number; get a fresh copy")
+    rules.check_sentence("model.xml: line 3: this is no number; get a fresh copy")
     for text in ("", "KeyError: 'a'", "<object object at 0x1>", "a\n" * 60, "a" * 800, "internal error: x"):
         with pytest.raises(rules.FaultError):
-            rules._check_sentence(text)
+            rules.check_sentence(text)
 
 
 def test_what_is_left_must_be_whole(program, tmp_path):

@@ -27,6 +27,7 @@ reads.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -167,15 +168,23 @@ def _reader_of_file(path: Path) -> Reader:
 
 
 def _reader_of_json(path: Path) -> Reader:
+    data = read_bytes(path)
     try:
-        keys = msgspec.json.decode(read_bytes(path), type=dict[str, msgspec.Raw])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return read_coco  # says what is wrong
+        keys = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        place = _BYTE.search(str(error))
+        n_before = 0 if place is None else data.count(b"\n", 0, int(place[1]))
+        line = "" if place is None else f":{n_before + 1}"
+        raise SourceError(f"{path}{line}: this is no JSON ({error}); save or copy it again") from None
     if "images" in keys or "annotations" in keys:
         return read_coco
     if "shapes" in keys:
         return read_labelme
     return read_via_json if is_via_json({name: bytes(raw) for name, raw in keys.items()}) else read_coco
+
+
+_BYTE = re.compile(r"\(byte (\d+)\)")
+"""Where it is that msgspec finds something wrong."""
 
 
 def _reader_of_xml(head: str) -> Reader:
