@@ -44,7 +44,7 @@ def crash(words):
     refuse(words)
 
 cascade_files.parse_cascade, files._decoded_gray = parse_badly, decode_forever
-opencv_lists._read_text, main._refuse_slips, reading.reader_of = leave_a_file, crash, forget
+opencv_lists._read_text, main._refuse_slips, reading._reader_of_json = leave_a_file, crash, forget
 """
 
 
