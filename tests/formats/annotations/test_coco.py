@@ -76,7 +76,7 @@ def test_pictures_in_another_folder(folder, tmp_path):
     ],
 )
 def test_what_is_wrong_is_named(folder, images, annotations, fault):
-    ((place, reason, _),) = read(folder, annotations, images).faults
+    ((place, reason, *_),) = read(folder, annotations, images).faults
     assert place == fault[0]
     assert reason.startswith(fault[1])
 

@@ -84,7 +84,7 @@ def test_the_category_is_chosen(folder):
 )
 def test_wrong_lines_are_named(folder, line, reason):
     found = read(folder, f"file,x,y,w,h\na.png,1,2,3,4\n{line}\n")
-    ((place, said, _),) = found.faults
+    ((place, said, *_),) = found.faults
     assert place == 3
     assert reason in said
     assert len(found.pictures) == 1

@@ -85,7 +85,7 @@ def test_the_category_is_chosen(folder):
 def test_wrong_files_are_named(folder, text, reason):
     began = time.monotonic()
     found = read(folder, text, annotation())
-    ((place, said, _),) = found.faults
+    ((place, said, *_),) = found.faults
     assert place == 1
     assert said.startswith("0.xml: ")
     assert reason in said

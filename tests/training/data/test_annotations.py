@@ -5,7 +5,7 @@ from __future__ import annotations
 import builders
 import numpy as np
 import pytest
-from annotation_files import FORMS, Photo, coco, csv_boxes, opencv_list, yolo
+from annotation_files import FORMS, Photo, coco, csv_boxes, opencv_list, voc, yolo
 from PIL import Image
 
 from vjcascade import TrainingSettings, train
@@ -83,6 +83,28 @@ def test_objects_to_ignore_are_neither(tmp_path, photos):
     assert len(crops) == 11
     assert "1 object marked to be ignored left out" in crops.report.notes
     assert list(second.box) in open_background_images(path, WINDOW, label="car").ignored(0).tolist()
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.write.__name__)
+def test_pictures_with_objects_that_cannot_be_read_are_no_negatives(tmp_path, photos, form):
+    """Else the object would be learned as a negative."""
+    first = photos[0].objects[0]
+    wrong = [
+        first._replace(box=(*first.box[:3], 2e9)),
+        *photos[0].objects[1:],
+    ]
+    path = form.write(tmp_path, [photos[0]._replace(objects=wrong), *photos[1:]])
+    opened = open_background_images(path, WINDOW)
+    assert [photo.path.name for photo in opened.photos] == [photo.name for photo in photos[1:]]
+    assert len(opened.report.skipped) == 1
+    assert len(opened.ignored(0)) == 5
+
+
+def test_pictures_that_no_annotations_name_are_no_negatives(tmp_path, photos):
+    voc(tmp_path, photos[:3])
+    opened = open_background_images(tmp_path, WINDOW)
+    assert len(opened) == 3
+    assert any("1 picture in" in note for note in opened.report.notes)
 
 
 def test_what_cannot_be_used_is_named_with_its_place(tmp_path, photos):

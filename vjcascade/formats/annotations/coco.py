@@ -147,7 +147,8 @@ class _Reader:
                 objects[one.image_id].append(AnnotatedObject(_box(one), label, flag, one.score))
             except ValueError as error:
                 place = self._places.get(one.image_id, 0)
-                self.faults.append(Fault(place, f"annotation {number}: {error}", label))
+                name = self.dataset.images[place - 1].file_name if place else ""
+                self.faults.append(Fault(place, f"annotation {number}: {error}", label, name))
         return objects
 
 

@@ -128,7 +128,7 @@ class _Table:
             try:
                 self._add(line, row, label)
             except ValueError as error:
-                self.faults.append(Fault(line, str(error), label))
+                self.faults.append(Fault(line, str(error), label, self._field(row, "file")))
         pictures = (
             AnnotatedPicture(line, name, path, tuple(self._objects[name]), size)
             for name, (line, path, size) in self._found.items()

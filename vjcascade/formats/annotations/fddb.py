@@ -56,7 +56,7 @@ def read_fddb(path: Path, first: Iterable[Path] = ()) -> Annotations:
                 along, across, angle, *center = numbers[:5]
                 objects.append(AnnotatedObject(box_of_ellipse(center, (along, across), angle)))
             except ValueError as error:
-                faults.append(Fault(line, str(error)))
+                faults.append(Fault(line, str(error), name=block.name))
         try:
             found = finder.locate(block.name)
             pictures.append(AnnotatedPicture(block.line, block.name, found, tuple(objects)))

@@ -130,7 +130,8 @@ class _Reader:
                     self._objects.append(AnnotatedObject(_box(self._box), self._label, _flag(self._box)))
                 except ValueError as error:
                     reason = f"line {self._line(place)}: the box that ends here: {error}"
-                    self.faults.append(Fault(self._n_images, reason, self._label))
+                    name = self._image.get("file", "")
+                    self.faults.append(Fault(self._n_images, reason, self._label, name))
             case ["images", "image"]:
                 name = self._image.get("file", "")
                 try:

@@ -72,6 +72,9 @@ def read_labelme(path: Path, first: Iterable[Path] = ()) -> Annotations:
     for place, one in enumerate(paths, start=1):
         try:
             read = msgspec.json.decode(read_bytes(one, MAX_BYTES), type=_File)
+            # Windows writes backslashes; a path of another machine is of no use, the name alone may be.
+            name = read.image_path
+            name = PureWindowsPath(name).name if finder.find(name) is None else name
             objects = []
             for number, shape in enumerate(read.shapes, start=1):
                 if shape.shape_type in _POINTS:
@@ -80,10 +83,7 @@ def read_labelme(path: Path, first: Iterable[Path] = ()) -> Annotations:
                 try:
                     objects.append(AnnotatedObject(_box(shape), shape.label, flag_among(shape.flags or {})))
                 except ValueError as error:
-                    faults.append(Fault(place, f"{one.name}: shape {number}: {error}", shape.label))
-            # Windows writes backslashes; a path of another machine is of no use, the name alone may be.
-            name = read.image_path
-            name = PureWindowsPath(name).name if finder.find(name) is None else name
+                    faults.append(Fault(place, f"{one.name}: shape {number}: {error}", shape.label, name))
             size = known_size(read.image_width, read.image_height)
             pictures.append(AnnotatedPicture(place, name, finder.locate(name), tuple(objects), size))
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

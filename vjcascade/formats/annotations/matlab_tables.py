@@ -91,7 +91,7 @@ def read_matlab_table(path: Path, first: Iterable[Path] = ()) -> Annotations:
             try:
                 objects[name] += [AnnotatedObject(box, label) for box in _boxes(text)]
             except ValueError as error:
-                faults.append(Fault(line, f"{brief(label)}: {error}", label))
+                faults.append(Fault(line, f"{brief(label)}: {error}", label, name))
     pictures = tuple(
         AnnotatedPicture(line, name, place, tuple(objects[name])) for name, (line, place) in found.items()
     )

@@ -109,11 +109,14 @@ class Fault(NamedTuple):
         In words.
     label : str
         The kind of object that it is about; empty where it is not about one.
+    name : str
+        The picture, as of `AnnotatedPicture`, of which an object is missing for it; empty where it is another fault.
     """
 
     place: int
     reason: str
     label: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True)

@@ -135,6 +135,7 @@ def read_via_csv(path: Path, first: Iterable[Path] = ()) -> Annotations:
     places = [names.index(name) for name in COLUMNS]
     reader = _Reader(path, first)
     for line, row in rows:
+        name = ""
         try:
             name, *attributes = _fields(row, places)
             reader.add(line, name)
@@ -142,7 +143,7 @@ def read_via_csv(path: Path, first: Iterable[Path] = ()) -> Annotations:
                 msgspec.json.decode(text.strip() or "{}", type=dict[str, Any]) for text in attributes
             )
         except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
-            reader.faults.append(Fault(line, str(error)))
+            reader.faults.append(Fault(line, str(error), name=name))
             continue
         if shape:  # a picture without regions has a line of its own
             reader.add_region(line, name, _Region(shape, region))
@@ -185,7 +186,7 @@ class _Reader:
         try:
             box = _box(region.shape_attributes)
         except ValueError as error:
-            self.faults.append(Fault(place, f"{where}{error}", label))
+            self.faults.append(Fault(place, f"{where}{error}", label, name))
             return
         if name in self._found:
             one = AnnotatedObject(box, label, flag_among(region.region_attributes))

@@ -63,7 +63,7 @@ def read_wider(path: Path, first: Iterable[Path] = ()) -> Annotations:
             try:
                 objects.append(_face(numbers))
             except ValueError as error:
-                faults.append(Fault(line, str(error)))
+                faults.append(Fault(line, str(error), name=block.name))
         n_blurred += sum(one.flag == "difficult" for one in objects)
         try:
             found = finder.locate(block.name)

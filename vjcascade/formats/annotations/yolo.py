@@ -232,11 +232,12 @@ class _Reader:
         return Annotations(self._path, "YOLO", "file", tuple(pictures), tuple(self._faults), notes, labels)
 
     def _annotated(self, place: int, picture: Path, text: Path) -> AnnotatedPicture:
+        name = self._name(picture)
         if not text.is_file():
-            return AnnotatedPicture(place, picture.name, picture)
+            return AnnotatedPicture(place, name, picture)
         lines = [line.split() for line in decoded(read_bytes(text, MAX_BYTES)).splitlines()]
         if not any(lines):
-            return AnnotatedPicture(place, picture.name, picture)
+            return AnnotatedPicture(place, name, picture)
         try:
             size = image_size(picture)
         except ImageError as error:
@@ -249,8 +250,13 @@ class _Reader:
                     label = self._label(words[0])
                     objects.append(AnnotatedObject(self._box(words[1:], size), label))
             except ValueError as error:
-                self._faults.append(Fault(place, f"{text.name}:{number}: {error}", label))
-        return AnnotatedPicture(place, picture.name, picture, tuple(objects), size)
+                self._faults.append(Fault(place, f"{text.name}:{number}: {error}", label, name))
+        return AnnotatedPicture(place, name, picture, tuple(objects), size)
+
+    def _name(self, picture: Path) -> str:
+        """Return the name of a picture, seen from the folder of the data set."""
+        folder = self._path if self._path.is_dir() else self._path.parent
+        return (picture.relative_to(folder) if picture.is_relative_to(folder) else picture).as_posix()
 
     def _label(self, word: str) -> str:
         if not _CLASS.fullmatch(word):

@@ -393,7 +393,8 @@ def _list_objects(read: Annotations) -> Listing:
 
 
 def _list_with_ignored(read: Annotations) -> Listing:
-    """Return all pictures, with every box in them to be ignored."""
+    """Return the pictures of which all objects are known, with every box in them to be ignored."""
+    incomplete = {fault.name for fault in read.faults}
     pictures = tuple(
         Picture(
             one.name,
@@ -402,13 +403,25 @@ def _list_with_ignored(read: Annotations) -> Listing:
             tuple(_outward(thing.box) for thing in one.objects) or None,
         )
         for one in read.pictures
+        if one.name not in incomplete
     )
     notes = [f"{read.path.name} was read as {read.format}", *read.notes]
+    if n_unnamed := _n_unnamed(read):
+        unnamed = pluralize(n_unnamed, "picture")
+        notes.append(f"{unnamed} in {read.path.name} left out, as no annotations name them")
     if n_boxes := sum(len(one.objects) for one in read.pictures):
         notes.append(
             f"{n_boxes:,} boxes are no negatives; whatever lies outside of them is, also an object that nobody marked"
         )
     return Listing("image files", pictures, _faults(read), tuple(notes))
+
+
+def _n_unnamed(read: Annotations) -> int:
+    """Return how many pictures are in the folder of annotations that are not among them."""
+    if not read.path.is_dir():
+        return 0
+    named = {picture.path.absolute() for picture in read.pictures}
+    return sum(path.absolute() not in named for path in find_images(read.path).paths)
 
 
 def _origin(read: Annotations, place: int) -> str:
