@@ -171,7 +171,7 @@ def check_annotations(read: Annotations) -> None:
             for one in picture.objects
         ):
             raise FaultError(f"objects {picture.objects}")
-        if not picture.path.is_file() or not (picture.size is None or picture.size == SIZE):
+        if not picture.path.is_file() or (picture.objects and picture.size not in {None, SIZE}):
             raise FaultError(f"picture {picture.path}, size {picture.size}")
     for fault in read.faults:
         check_sentence(fault.reason)

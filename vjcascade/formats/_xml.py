@@ -14,12 +14,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html import unescape
+from typing import NamedTuple
 
 from vjcascade.errors import ModelError
 from vjcascade.formats._tree import Node, add_child, check_size
 
 MAX_TEXT = 1_000_000
 """Most characters of an element that holds numbers; a tree of a thousand LBP nodes has 130 thousand."""
+
+MAX_ELEMENTS_DEEP = 16
+"""Deepest nesting of annotations; those of Pascal VOC and imglab have 5."""
 
 _NAME = r"[^\s<>/=!?&\"'\0]+"
 _TOKEN = re.compile(
@@ -98,6 +102,72 @@ def tokens(text: str) -> Iterator[re.Match[str]]:
             raise _syntax_error(text, position)
         yield token
         position = token.end()
+
+
+class Element(NamedTuple):
+    """The beginning or the end of an element.
+
+    Attributes
+    ----------
+    path : tuple of str
+        The names of those it is in, and its own.
+    place : int
+        Where the tag is in the text.
+    tag : str
+        The start tag, with its attributes; empty at the end.
+    text : str
+        What it holds, at the end.
+    """
+
+    path: tuple[str, ...]
+    place: int
+    tag: str = ""
+    text: str = ""
+
+
+def elements(text: str, root: str, form: str) -> Iterator[Element]:
+    """Yield the beginnings and ends of the elements of a document.
+
+    Parameters
+    ----------
+    text : str
+        The file.
+    root : str
+        The name of the outermost element.
+    form : str
+        What such files are called, for messages.
+
+    Yields
+    ------
+    Element
+        Up to the end of the outermost one.
+
+    Raises
+    ------
+    ModelError
+        If it is no XML, has another root, or is nested too deeply.
+    """
+    opened: list[str] = []
+    pieces: list[str] = []
+    for token in tokens(text):
+        kind, place = token.lastgroup, token.start()
+        if kind == "text":
+            pieces.append(token["text"])
+        if kind == "empty":  # the last group of a start tag
+            opened.append(token["start"])
+            pieces.clear()
+            if opened[0] != root or len(opened) > MAX_ELEMENTS_DEEP:
+                raise ModelError(f"line {line_of(text, place)}: it is no <{root}> of {form}")
+            yield Element(tuple(opened), place, tag=token[0])
+        if kind == "end" or token["empty"]:
+            name = token["end"] or token["start"]
+            if not opened or opened[-1] != name:
+                raise ModelError(f"line {line_of(text, place)}: </{name[:40]}> closes nothing")
+            yield Element(tuple(opened), place, text=unescape("".join(pieces).strip()))
+            pieces.clear()
+            opened.pop()
+            if not opened:
+                return
 
 
 def attributes_of(tag: str) -> dict[str, str]:

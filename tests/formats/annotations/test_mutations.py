@@ -31,13 +31,13 @@ def test_good_files_are_good(tmp_path, number):
 
 def test_spoiled_files_end_in_boxes_or_in_a_sentence(tmp_path):
     n = SHARE * fuzz_annotations.N_FORMS
-    began = time.monotonic()
+    began = time.process_time()
     sentences = [
         try_one(tmp_path, fuzz_annotations.make_annotations(np.random.default_rng([1, i])), i)
         for i in range(n)
     ]
     assert 0.2 * n < sentences.count(None) < 0.9 * n
-    assert time.monotonic() - began < n
+    assert time.process_time() - began < n
 
 
 @pytest.mark.parametrize(

@@ -150,6 +150,6 @@ def test_other_xml_is_refused(folder, text, reason):
 
 
 def test_many_wrong_boxes_take_no_time(folder):
-    began = time.monotonic()
+    began = time.process_time()
     assert len(read(folder, imglab("<box/>\n" * 100_000), "a.xml").faults) == 100_000
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5

@@ -83,14 +83,14 @@ def test_the_category_is_chosen(folder):
     ],
 )
 def test_wrong_files_are_named(folder, text, reason):
-    began = time.monotonic()
+    began = time.process_time()
     found = read(folder, text, annotation())
     ((place, said, *_),) = found.faults
     assert place == 1
     assert said.startswith("0.xml: ")
     assert reason in said
     assert len(found.pictures) == 1
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_too_much_is_refused(folder, monkeypatch):

@@ -7,11 +7,10 @@ writes it, reads no boxes for Python.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from html import unescape
 from pathlib import Path
 
 from vjcascade.errors import ModelError, SourceError
-from vjcascade.formats._xml import attributes_of, line_of, tokens
+from vjcascade.formats._xml import attributes_of, elements
 from vjcascade.formats.annotations.pictures import (
     NUMBER,
     AnnotatedObject,
@@ -21,7 +20,6 @@ from vjcascade.formats.annotations.pictures import (
     Fault,
     Flag,
     PictureFinder,
-    brief,
     checked_box,
     decoded,
     known_size,
@@ -32,9 +30,6 @@ from vjcascade.types import Size
 
 MAX_BYTES = 2**28
 """Largest file read: millions of boxes."""
-
-MAX_DEPTH = 16
-"""Deepest nesting; files of imglab have 5."""
 
 _SIDES = ("left", "top", "width", "height")
 
@@ -91,59 +86,36 @@ class _Reader:
         ModelError
             If the text is no such XML.
         """
-        opened: list[str] = []
-        words: list[str] = []
-        for token in tokens(self._text):
-            kind, place = token.lastgroup, token.start()
-            if kind == "text":
-                words.append(token["text"])
-            if kind == "empty":  # the last group of a start tag
-                opened.append(token["start"])
-                words.clear()
-                if opened[0] != "dataset" or len(opened) > MAX_DEPTH:
-                    raise ModelError(f"line {line_of(self._text, place)}: it is no <dataset> of imglab")
-                self._start(opened, token[0])
-            if kind == "end" or token["empty"]:
-                if not opened or opened[-1] != (token["end"] or token["start"]):
-                    named = brief(token["end"] or token["start"], 40)
-                    raise ModelError(f"line {line_of(self._text, place)}: </{named}> closes nothing")
-                self._end(opened, unescape("".join(words).strip()), place)
-                words.clear()
-                opened.pop()
-                if not opened:
-                    return
+        for path, place, tag, text in elements(self._text, "dataset", "imglab"):
+            match path[1:], bool(tag):
+                case ("images", "image"), True:
+                    self._n_images += 1
+                    self._image, self._objects = attributes_of(tag), []
+                case ("images", "image", "box"), True:
+                    self._box, self._label = attributes_of(tag), ""
+                case ("images", "image", "box", "label"), False:
+                    self._label = text
+                case ("images", "image", "box"), False:
+                    self._end_box(place)
+                case ("images", "image"), False:
+                    self._end_image()
 
-    def _start(self, opened: list[str], tag: str) -> None:
-        match opened[1:]:
-            case ["images", "image"]:
-                self._n_images += 1
-                self._image, self._objects = attributes_of(tag), []
-            case ["images", "image", "box"]:
-                self._box, self._label = attributes_of(tag), ""
+    def _end_box(self, place: int) -> None:
+        try:
+            self._objects.append(AnnotatedObject(_box(self._box), self._label, _flag(self._box)))
+        except ValueError as error:
+            reason = f"line {self._line(place)}: the box that ends here: {error}"
+            self.faults.append(Fault(self._n_images, reason, self._label, self._image.get("file", "")))
 
-    def _end(self, opened: list[str], text: str, place: int) -> None:
-        match opened[1:]:
-            case ["images", "image", "box", "label"]:
-                self._label = text
-            case ["images", "image", "box"]:
-                try:
-                    self._objects.append(AnnotatedObject(_box(self._box), self._label, _flag(self._box)))
-                except ValueError as error:
-                    reason = f"line {self._line(place)}: the box that ends here: {error}"
-                    name = self._image.get("file", "")
-                    self.faults.append(Fault(self._n_images, reason, self._label, name))
-            case ["images", "image"]:
-                name = self._image.get("file", "")
-                try:
-                    found = self.finder.locate(name)
-                except ValueError as error:
-                    self.faults.append(Fault(self._n_images, str(error)))
-                else:
-                    self.pictures.append(
-                        AnnotatedPicture(
-                            self._n_images, name, found, tuple(self._objects), _size(self._image)
-                        )
-                    )
+    def _end_image(self) -> None:
+        name = self._image.get("file", "")
+        try:
+            path = self.finder.locate(name)
+        except ValueError as error:
+            self.faults.append(Fault(self._n_images, str(error)))
+            return
+        objects = tuple(self._objects)
+        self.pictures.append(AnnotatedPicture(self._n_images, name, path, objects, _size(self._image)))
 
     def _line(self, place: int) -> int:
         """Return the line of a place, counted on from the last one asked for: there may be a million wrong boxes."""

@@ -196,13 +196,15 @@ def _reader_of_xml(head: str) -> Reader:
 def upright(read: Annotations) -> Annotations:
     """Return annotations with boxes in upright pictures, and without pictures of another size than they were made for.
 
-    Pictures that cannot be opened stay as they are: whoever opens them says why.
+    Pictures that cannot be opened stay as they are: whoever opens them says why. So do those without objects, which are
+    not opened: there may be a hundred thousand of them.
     """
     pictures: list[AnnotatedPicture] = []
     faults = list(read.faults)
     for picture in read.pictures:
         try:
-            size, orientation = image_header(picture.path) if picture.size else (None, 1)
+            is_checked = picture.size is not None and picture.objects
+            size, orientation = image_header(picture.path) if is_checked else (picture.size, 1)
         except ImageError:
             size, orientation = picture.size, 1
         if picture.size == size:

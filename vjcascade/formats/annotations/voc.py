@@ -7,13 +7,11 @@ are not read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from html import unescape
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PureWindowsPath
 from typing import NamedTuple
 
-from vjcascade.errors import ModelError
-from vjcascade.formats._xml import line_of, tokens
+from vjcascade.formats._xml import elements, line_of
 from vjcascade.formats.annotations.pictures import (
     NUMBER,
     AnnotatedObject,
@@ -31,9 +29,6 @@ from vjcascade.types import Size
 
 MAX_BYTES = 2**24
 """Largest file read; those of VOC have some kB."""
-
-MAX_DEPTH = 16
-"""Deepest nesting; the files of VOC have 5."""
 
 MAX_OBJECTS = 100_000
 """Most objects in a picture."""
@@ -120,13 +115,15 @@ def _parse(text: str) -> _Picture:
     top: dict[tuple[str, ...], str] = {}
     objects: list[AnnotatedObject] = []
     fields: dict[str, str] = {}
-    for end, path, value in _values(text):
+    for path, place, tag, value in elements(text, "annotation", "Pascal VOC"):
+        if tag:
+            continue
         if path[1:] in _TOP:
             top[path[1:]] = value
         elif path[:2] == ("annotation", "object") and len(path) <= 4:
             fields["/".join(path[2:])] = value
             if len(path) == 2:  # its end
-                objects.append(_object(text, end, fields))
+                objects.append(_object(text, place, fields))
                 fields = {}
                 if len(objects) > MAX_OBJECTS:
                     raise ValueError(f"it has more than {MAX_OBJECTS:,} objects; do not trust it")
@@ -148,26 +145,3 @@ def _object(text: str, end: int, fields: Mapping[str, str]) -> AnnotatedObject:
     left, top, right, bottom = map(float, corners)
     box = checked_box([left - 1, top - 1, right - left + 1, bottom - top + 1])
     return AnnotatedObject(box, fields.get("name", ""), "difficult" if fields.get("difficult") == "1" else "")
-
-
-def _values(text: str) -> Iterator[tuple[int, tuple[str, ...], str]]:
-    """Yield where each element of `<annotation>` ends, the names of those it is in and its own, and its text."""
-    opened: list[str] = []
-    pieces: list[str] = []
-    for token in tokens(text):
-        kind, place = token.lastgroup, token.start()
-        if kind == "text":
-            pieces.append(token["text"])
-        if kind == "empty":  # the last group of a start tag
-            opened.append(token["start"])
-            pieces.clear()
-            if opened[0] != "annotation" or len(opened) > MAX_DEPTH:
-                raise ModelError(f"line {line_of(text, place)}: it is no <annotation> of Pascal VOC")
-        if kind == "end" or token["empty"]:
-            if not opened or opened[-1] != (token["end"] or token["start"]):
-                raise ModelError(f"line {line_of(text, place)}: </{brief(token['end'], 40)}> closes nothing")
-            yield place, tuple(opened), unescape("".join(pieces).strip())
-            pieces.clear()
-            opened.pop()
-            if not opened:
-                return
