@@ -387,3 +387,30 @@ def test_a_model_that_was_edited_is_not_resumed(run, easy):
     assert path.read_bytes() == edited
     moved = ("--stages", "2", "--continue", path, "--output", easy / "other")
     assert run("train", easy / "pos", easy / "neg", *brief, *moved).code == 0
+
+
+def test_a_label_picks_objects_out_of_annotations(run, easy):
+    lines = [f"pos/{i:03}.png,0,0,24,24,{'car' if i < 30 else 'bus'}" for i in range(60)]
+    (easy / "boxes.csv").write_text("\n".join(["file,x,y,w,h,label", *lines]))
+    words = ("train", easy / "boxes.csv", easy / "neg", "--output", easy / "out", *BRIEF)
+    ran = run(*words)
+    assert ran.code == 2
+    assert "has objects of 2 kinds (bus, car); choose one of them (--label)" in ran.err
+    ran = run(*words, "--label", "car")
+    assert ran.code == 0
+    assert "positives: found 30 boxes in " in ran.out
+    assert "note: boxes.csv was read as CSV" in ran.out
+
+
+def test_the_samples_of_a_vec_are_trained_from(run, easy, rng):
+    from vjcascade.formats.annotations.vec_files import write_vec
+
+    write_vec(easy / "pos.vec", np.array([easy_positive(rng) for _ in range(30)]))
+    words = ("train", easy / "pos.vec", easy / "neg", "--output", easy / "out", *BRIEF[2:])
+    ran = run(*words)
+    assert ran.code == 0
+    assert "note: window 24x24, as the samples look" in ran.out
+    assert Cascade.load(easy / "out" / "cascade.xml").window == (24, 24)
+    ran = run(*words, "--window", "16x36", "--overwrite")
+    assert ran.code == 2
+    assert "may be 16x36 or 24x24, and look like 24x24" in ran.err

@@ -139,6 +139,12 @@ def test_samples_of_which_the_size_cannot_be_told_need_it(tmp_path, rng):
     assert (read_vec(tmp_path / "a.vec", Size(20, 12)).windows == noise).all()
 
 
+def test_a_square_is_guessed_where_others_look_as_likely(tmp_path, rng):
+    stripes = np.where(np.arange(24) < 12, 200, 50) + rng.integers(0, 30, (20, 24, 24))
+    write_vec(tmp_path / "a.vec", stripes.astype(np.uint8))
+    assert read_vec(tmp_path / "a.vec").size == (24, 24)
+
+
 @pytest.mark.parametrize(
     ("data", "reason"),
     [

@@ -37,7 +37,7 @@ WORSE = 1.25
 rougher by factors from 1.37 (ten crops) to 4.8."""
 
 CLEARER = 1.15
-"""A size is guessed if it makes the crops so many times smoother than any other."""
+"""A size is guessed if it makes the crops so many times smoother than any other, or else is a square."""
 
 SEEN = 500
 """Samples that are looked at to tell their size."""
@@ -101,7 +101,8 @@ def read_vec(path: str | os.PathLike[str], size: Size | None = None) -> VecSampl
     path : path-like
         The file.
     size : Size, optional
-        Width and height of the samples; if not given, the size that makes them smoothest.
+        Width and height of the samples; if not given, the size that makes them smoothest, or nearly so and is a
+        square.
 
     Returns
     -------
@@ -258,11 +259,13 @@ def _checked_size(path: Path, pixels: NDArray[np.uint8], size: Size | None) -> S
             f"{path}: samples of {n_pixels} pixels may be {size} or {smoothest}, and look like {smoothest}{swapped}: "
             f"as {size}, the rows of their pixels do not fit together; give the size {smoothest}"
         )
-    if len(ranked) > 1 and ranked[1][0] < CLEARER * best:
+    alike = [one for roughness, one in ranked if roughness < CLEARER * best or one == smoothest]
+    square = [one for one in alike if one.width == one.height]  # as OpenCV guesses
+    if len(alike) > 1 and not square:
         raise SourceError(
             f"{path}: samples of {n_pixels} pixels may be {named}; give the size, as --window {smoothest}"
         )
-    return smoothest
+    return square[0] if square else smoothest
 
 
 def _ranked_sizes(pixels: NDArray[np.uint8]) -> list[tuple[float, Size]]:
