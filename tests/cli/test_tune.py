@@ -109,8 +109,8 @@ def test_one_scene(run, scenes):
     ("more", "reason"),
     [
         (("--recall", "0"), "recall 0.0 is not in (0, 1]"),
-        (("--recall", "0.5", "--precision", "0.5"), "recall and precision cannot both be the goal"),
-        (("--min-overlap", "1.5"), "min_overlap 1.5"),
+        (("--recall", "0.5", "--precision", "0.5"), "--recall and --precision cannot both be the goal"),
+        (("--min-overlap", "1.5"), "--min-overlap 1.5"),
         (("--rule", "uiucs"), "there is no matching rule 'uiucs'; did you mean 'uiuc'?"),
         (("--rule", "uiuc", "--min-overlap", "0.4"), "the matching rule uiuc has no min_overlap"),
         (("--label", "car"), "which has no categories"),
