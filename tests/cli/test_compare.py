@@ -262,7 +262,7 @@ def test_help_shows_a_comparison_its_own_options(run, kind):
         ("stages pos pos", "pos is given for positives and negatives"),
         ("cascades pos pos --scenes list", "pos is given for positives and negatives"),
         ("stages pos neg --resume --overwrite", "resume and overwrite contradict each other"),
-        ("stages pos neg --samples 19", "n_samples 19 is not a whole number, at least 20"),
+        ("stages pos neg --samples 19", "--samples 19 is not a whole number, at least 20"),
         ("stages pos neg --costs many", "costs 'many' cannot be read"),
         ("stages pos neg --rules natral", "did you mean 'natural'?"),
         ("stages pos neg --seed 1.9", "'1.9' is not a whole number"),
