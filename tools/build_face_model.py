@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 from face_scenes import Figures, measure, table
+from model_cards import stage_rows
 
 from vjcascade import Cascade, Preset, Size, preset_settings, train
 from vjcascade.boosters.costs import parse_costs
@@ -97,14 +98,7 @@ def unpack(archive: Path, below: str, target: Path) -> None:
 
 def card(cascade: Cascade, figures: Figures) -> str:
     """Return the model card, in Markdown."""
-    settings, data, stages = (cascade.metadata[key] for key in ("settings", "data", "stages"))
-    rows = "\n".join(
-        f"| {s['stage']} | {s['n_weak']} | {s['tuned']['threshold']:.2f} | {s['tuned']['hit_rate']:.4f} "
-        f"| {s['tuned']['false_alarm_rate']:.3f} | {s['natural']['hit_rate']:.4f} "
-        f"| {s['natural']['false_alarm_rate']:.3f} | {s['overall_hit_rate']:.4f} "
-        f"| {s['overall_false_alarm_rate']:.1e} | {s['windows_searched']:,} |"
-        for s in stages
-    )
+    settings, data = cascade.metadata["settings"], cascade.metadata["data"]
     return f"""# frontalface.xml
 
 Finds upright frontal faces. Window {cascade.window}, {cascade.n_stages} stages, {cascade.n_trees} stumps over
@@ -131,9 +125,7 @@ Hit rates on held-out faces, false-alarm rates on held-out negatives of the stag
 alone decide; "so far" is the whole cascade, its false-alarm rate per window. Thresholds were tuned on the same held-out faces, so the hit rates are a little
 too good; the test scenes below had no part in anything.
 
-| stage | weak | threshold | hit rate | false-alarm rate | natural: hit | natural: false | so far: hit | so far: false | windows searched |
-|---|---|---|---|---|---|---|---|---|---|
-{rows}
+{stage_rows(cascade)}
 
 ## Test scenes
 Pictures that had no part in training; scale factor 1.1, smallest face 20 pixels. A detection counts if its

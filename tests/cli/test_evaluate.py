@@ -151,7 +151,7 @@ def test_regions_to_ignore(run, scenes):
         (("--fppi", "0"), "false alarms per picture 0"),
         (("--sizes", "0"), "is no height in pixels"),
         (("--false-alarms", "-1"), "-1"),
-        (("--scale-factor", "1"), "scale factor 1.0"),
+        (("--scale-factor", "1"), "--scale-factor 1.0"),
         (("--label", "car"), "which has no categories"),
     ],
 )

@@ -112,7 +112,7 @@ def test_one_scene(run, scenes):
         (("--recall", "0.5", "--precision", "0.5"), "--recall and --precision cannot both be the goal"),
         (("--min-overlap", "1.5"), "--min-overlap 1.5"),
         (("--rule", "uiucs"), "there is no matching rule 'uiucs'; did you mean 'uiuc'?"),
-        (("--rule", "uiuc", "--min-overlap", "0.4"), "the matching rule uiuc has no min_overlap"),
+        (("--rule", "uiuc", "--min-overlap", "0.4"), "the matching rule uiuc has no --min-overlap"),
         (("--label", "car"), "which has no categories"),
     ],
 )
