@@ -118,11 +118,11 @@ def test_what_misses_the_goal_is_no_tie():
 
 @pytest.mark.parametrize(("low", "high"), [(1.0, 2.0), (0.1234567, 0.1234568), (3.0, np.nextafter(3.0, 4))])
 def test_limits_lie_between_scores(low, high):
-    assert low < tuning._between(low, high) <= high
+    assert low < tuning.limit_between(low, high) <= high
 
 
 def test_limits_are_short():
-    assert tuning._between(1.12345, 1.98765) == 1.6
+    assert tuning.limit_between(1.12345, 1.98765) == 1.6
 
 
 def test_more_stages_stay_fixed_where_too_many_windows_pass(cascade, pictures, boxes, monkeypatch):

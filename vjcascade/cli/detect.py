@@ -70,7 +70,7 @@ def detect(  # noqa: PLR0913  each is a user's choice
     max_size : Size
         Largest object, WIDTHxHEIGHT in pixels.
     untuned : bool
-        Leave the settings aside that vjcascade tune has put into the model.
+        Leave the settings aside that vjcascade tune or train has put into the model, and use all its stages.
     threads : int
         Processors to use; all if not given. The results do not depend on it.
     format : Format
@@ -182,7 +182,10 @@ def _detect_in(
         return dense_search(cascade, dense_options, given)
     point = None if is_untuned else tuned_point(model, cascade)
     if point is not None:
-        sys.stderr.write(f"tuned settings of the model, where no option says otherwise: {point}\n")
+        used = point.used_part(cascade)
+        part = "" if used is cascade else f"; the first {point.n_stages} of its {cascade.n_stages} stages"
+        sys.stderr.write(f"tuned settings of the model, where no option says otherwise: {point}{part}\n")
+        cascade = used
     detector = Detector(cascade, **((point.settings if point else {}) | given))
     return lambda _: detector.detect
 

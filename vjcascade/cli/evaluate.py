@@ -193,6 +193,8 @@ def _candidates(words: Sequence[Path], options: DetectionOptions, *, is_untuned:
         cascade = Cascade.load(file)
         point = None if is_untuned else tuned_point(file, cascade)
         settings = (point.settings if point else {}) | options.given
+        if point is not None:
+            cascade = point.used_part(cascade)
         candidates.append(Candidate(name, Detector(cascade, **settings), is_tuned=point is not None))
     return candidates
 

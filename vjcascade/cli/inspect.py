@@ -85,7 +85,9 @@ def _tuning_lines(cascade: Cascade) -> Iterator[str]:
     except ModelError as error:
         yield str(error)
     else:
-        yield f"tuned settings: {point}"
+        fewer = point is not None and point.n_stages < cascade.n_stages
+        part = f"; the first {point.n_stages} of its {cascade.n_stages} stages" if point and fewer else ""
+        yield f"tuned settings: {point}{part}"
 
 
 def _training_lines(cascade: Cascade) -> list[str]:
@@ -114,7 +116,7 @@ def _opencv_lines(model: Path, n_stages: int) -> Iterator[str]:
 
 
 def _record_lines(cascade: Cascade) -> Iterator[str]:
-    from vjcascade.cli.stage_table import RECORDED, header, legend, record_cells, row
+    from vjcascade.cli.stage_table import RECORDED, chosen_columns, header, legend, record_cells, row
     from vjcascade.cli.training_log import quality
 
     record = cascade.metadata
@@ -125,6 +127,8 @@ def _record_lines(cascade: Cascade) -> Iterator[str]:
         before = record["continued"]
         n_before = min(before["stages"], cascade.n_stages)
         yield f"\ncontinues {before['model']}: its {pluralize(n_before, 'stage')} come first"
-    yield f"\n{legend(RECORDED)}\n\n{header(RECORDED)}"
-    yield from (row(RECORDED, record_cells(stage)) for stage in record["stages"])
+    has_scenes = any(stage.get("scenes") for stage in record["stages"])
+    columns = chosen_columns(RECORDED, has_scenes=has_scenes)
+    yield f"\n{legend(columns)}\n\n{header(columns)}"
+    yield from (row(columns, record_cells(stage)) for stage in record["stages"])
     yield f"\n{quality(cascade)}"

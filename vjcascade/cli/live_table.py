@@ -78,6 +78,7 @@ class LiveView:
         elif isinstance(event, RunBegun):
             self._left.begin(event)
             self._earlier = event.records
+            self._columns = columns_for(self._console.width, has_scenes="scenes" in event.counts)
         elif isinstance(event, StageBegun):
             self._begin_stage(event)
         elif isinstance(event, StageDone):

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from vjcascade.training.events import Rates
+import msgspec
+
+from vjcascade.training.events import Rates, SceneFigures
 
 
 class Column(NamedTuple):
@@ -62,6 +64,15 @@ COLUMNS = (
         "all stages together: share of all positives, and of all windows in the photos, that pass",
     ),
     Column("so_far_false", "", "false ", 9),
+    Column(
+        "scene_recall",
+        "scenes",
+        "recall ",
+        10,
+        "the scenes given: objects found, false alarms, both with default settings, and the best F1 along the score",
+    ),
+    Column("scene_false", "", "false ", 8),
+    Column("scene_f1", "", "best F1", 9),
     Column("pass", "", "pass", 8, "share of the windows searched that passed the stages before"),
     Column("searched", "windows", "searched", 14, "windows looked at to find this stage's negatives"),
     Column("memory", "", "memory", 9),
@@ -74,6 +85,9 @@ COLUMNS = (
         "for the stages that should still come, if each takes as long as the slower of the last two",
     ),
 )
+
+SCENES = {"scene_recall", "scene_false", "scene_f1"}
+"""Shown only where scenes are given."""
 
 RECORDED = tuple(column for column in COLUMNS if column.key not in {"pass", "memory", "time", "left"})
 """What a model tells of its stages."""
@@ -93,7 +107,10 @@ SPARE = (
     {"left"},
     {"weak"},
     {"hit", "false"},
+    {"scene_f1"},
     {"so_far_false"},
+    {"scene_false"},
+    {"scene_recall"},
 )
 """Columns that a narrow terminal goes without, the first ones first."""
 
@@ -110,15 +127,22 @@ MARKED = (
 """The first and the last line of the legend."""
 
 
-def columns_for(width: int) -> tuple[Column, ...]:
+def chosen_columns(columns: Sequence[Column], *, has_scenes: bool) -> tuple[Column, ...]:
+    """Return columns, with those of scenes only where there are scenes."""
+    return tuple(column for column in columns if has_scenes or column.key not in SCENES)
+
+
+def columns_for(width: int, *, has_scenes: bool = False) -> tuple[Column, ...]:
     """Return the columns that a terminal has room for, so that no figure is cut.
 
     Examples
     --------
     >>> len(columns_for(160)), [column.key for column in columns_for(60)]
     (15, ['stage', 'weak', 'hit', 'false', 'so_far_hit', 'so_far_false', 'left'])
+    >>> [column.key for column in columns_for(60, has_scenes=True)]
+    ['stage', 'so_far_hit', 'so_far_false', 'scene_recall', 'scene_false', 'scene_f1']
     """
-    shown = LIVE
+    shown = chosen_columns(LIVE, has_scenes=has_scenes)
     for spare in SPARE:
         if sum(column.width for column in shown) <= width:
             break
@@ -171,6 +195,13 @@ def record_cells(record: Mapping[str, Any]) -> dict[str, str]:
         "so_far_false": f"{record['overall_false_alarm_rate']:.1e}{false_mark}",
         "searched": f"{record['windows_searched']:,}",
     }
+    if record.get("scenes") is not None:
+        figures = msgspec.convert(record["scenes"], SceneFigures)
+        cells |= {
+            "scene_recall": f"{figures.usual.recall:.1%} ",
+            "scene_false": f"{figures.n_false_alarms:,} ",
+            "scene_f1": f"{figures.best.f1:.3f}",
+        }
     for name, rates in (("", "tuned"), ("natural_", "natural"), ("baseline_", "baseline")):
         values = record[rates]
         cells |= rate_cells(name, None if values is None else Rates(**values), hit_mark, false_mark)

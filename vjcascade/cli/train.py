@@ -101,6 +101,7 @@ def train(  # noqa: PLR0913  each is a user's choice
     label: str | None = None,
     continue_from: Annotated[Path | None, Parameter(name="--continue")] = None,
     more_negatives: Annotated[list[Path] | None, Parameter(negative="", consume_multiple=True)] = None,
+    validate: Path | None = None,
     resume: FlagOption = False,
     overwrite: FlagOption = False,
     strict: FlagOption = False,
@@ -135,6 +136,10 @@ def train(  # noqa: PLR0913  each is a user's choice
         Model to add stages to, trained here or by others; its stages stay as they are, and --stages counts them.
     more_negatives : path
         More folders or lists of photos without the object, as vjcascade negatives makes them; all are trained on.
+    validate : path
+        Scenes with true boxes, not to be trained on (a list like info.dat, CSV, COCO's JSON, or VOC's XML): after each
+        stage, recall and false alarms in them are measured. Training ends when stages no longer gain there, and
+        vjcascade detect uses the best number of them.
     resume : bool
         Go on with the model in the output folder.
     overwrite : bool
@@ -183,6 +188,7 @@ def train(  # noqa: PLR0913  each is a user's choice
                 label=label,
                 more_negatives=more_negatives or (),
                 continue_from=continue_from,
+                validate=validate,
                 resume=resume,
                 overwrite=overwrite,
                 strict=strict,

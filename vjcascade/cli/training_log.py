@@ -10,10 +10,25 @@ from typing import Protocol, Self
 
 from vjcascade.cascade import Cascade
 from vjcascade.cli.console import PlainConsole, ProgressLine
-from vjcascade.cli.stage_table import LOGGED, TRAINING_MARK, header, legend, record_cells, row
+from vjcascade.cli.stage_table import (
+    LOGGED,
+    TRAINING_MARK,
+    chosen_columns,
+    header,
+    legend,
+    record_cells,
+    row,
+)
 from vjcascade.cli.time_left import TimeLeft
 from vjcascade.messages import duration, pluralize
 from vjcascade.training.events import Ended, Event, Note, Progress, RunBegun, StageDone
+from vjcascade.training.gains import best_figures, scene_figures
+from vjcascade.training.records import read_base_figures, read_records
+
+SINGLE_WINDOWS = (
+    " (single windows that fit exactly: recall in scenes is another figure, measured with --validate)"
+)
+"""What the share of positives that pass does not say."""
 
 
 class View(Protocol):
@@ -92,6 +107,7 @@ class PlainView:
         self._console = console
         self._progress = ProgressLine(console)
         self._left = TimeLeft()
+        self._columns = chosen_columns(LOGGED, has_scenes=False)
         self._has_header = False
 
     def show(self, event: Event) -> None:
@@ -102,6 +118,7 @@ class PlainView:
             self.say(event.text)
         elif isinstance(event, RunBegun):
             self._left.begin(event)
+            self._columns = chosen_columns(LOGGED, has_scenes="scenes" in event.counts)
         elif isinstance(event, StageDone):
             self.say(self._row(event))
 
@@ -116,25 +133,35 @@ class PlainView:
 
     def _row(self, event: StageDone) -> str:
         times = {"time": duration(event.seconds), "left": duration(self._left.add(event))}
-        line = row(LOGGED, record_cells(event.record.as_dict()) | times)
+        line = row(self._columns, record_cells(event.record.as_dict()) | times)
         if self._has_header:
             return line
         self._has_header = True
-        return f"\n{legend(LOGGED)}\n\n{header(LOGGED)}\n{line}"
+        return f"\n{legend(self._columns)}\n\n{header(self._columns)}\n{line}"
 
 
 def quality(cascade: Cascade) -> str:
-    """Say in a sentence what a trained cascade reached by its own record."""
+    """Say in a sentence or two what a trained cascade reached by its own record."""
     last = cascade.metadata["stages"][-1]
     hits = last["overall_held_out_hit_rate"]
-    found = (
-        f"{hits:.1%} of the positives held out"
+    passing = (
+        f"{hits:.1%} of the positives held out pass"
         if hits is not None
-        else f"{last['overall_hit_rate']:.1%} of the positives it was trained on (none were held out)"
+        else f"{last['overall_hit_rate']:.1%} of the positives it was trained on pass (none were held out)"
     )
     rate = last["overall_false_alarm_rate"]
     mark = TRAINING_MARK if last["false_alarm_rate_on"] == "training" else ""
-    return f"it finds {found}; false alarms, when its last stage was made: about one in {1 / rate:,.0f}{mark} windows"
+    best = best_figures(scene_figures(read_records(cascade.metadata), read_base_figures(cascade.metadata)))
+    in_scenes, not_recall = "", SINGLE_WINDOWS
+    if best is not None:
+        where = f"{pluralize(best.n_scenes, 'scene')} with {pluralize(best.n_objects, 'object')}"
+        part = f" with {best.n_stages} of its stages" if best.n_stages < cascade.n_stages else ""
+        in_scenes = f"in {where}, it reached{part}: {best.best}\n"
+        not_recall = " (single windows that fit exactly)"
+    return (
+        f"{in_scenes}{passing}{not_recall}; false alarms, when its last stage was made: about one in "
+        f"{1 / rate:,.0f}{mark} windows"
+    )
 
 
 def _live_view(console: PlainConsole) -> View:

@@ -30,7 +30,7 @@ class OperatingPoint:
     n_stages : int
         First stages that are used.
     threshold_shift : float
-        Added to the threshold of the last of these.
+        Added to the threshold of the last of these. A model in whose metadata it stands has it already.
     min_neighbors, min_ranking_score, scale_factor, min_size
         As for `vjcascade.Detector`.
 
@@ -67,7 +67,8 @@ class OperatingPoint:
         Raises
         ------
         ModelError
-            If it is damaged, a value is out of range, or it is of another number of stages than the model's.
+            If it is damaged, a value is out of range, or it is of more stages than the model has; also if it is of
+            fewer and shifts a threshold, since then the model is not the one that was tuned.
         """
         values = cascade.metadata.get(OPERATING_POINT)
         if values is None:
@@ -76,12 +77,25 @@ class OperatingPoint:
             point = cls(**values)
         except (TypeError, SettingsError) as error:
             raise ModelError(f"the operating point in the model's metadata is damaged: {error}") from None
-        if point.n_stages != cascade.n_stages:
+        if point.n_stages > cascade.n_stages or (
+            point.n_stages < cascade.n_stages and point.threshold_shift != 0
+        ):
             raise ModelError(
                 f"the operating point in the model's metadata is of {point.n_stages} stages, and the model has "
                 f"{cascade.n_stages}: tune it again"
             )
         return point
+
+    def used_part(self, cascade: Cascade) -> Cascade:
+        """Return the first stages of a model in whose metadata the point stands: those to detect with.
+
+        Examples
+        --------
+        >>> import vjcascade
+        >>> OperatingPoint(n_stages=1).used_part(Cascade.load(vjcascade.compat.data.find("frontalface"))).n_stages
+        1
+        """
+        return cascade.first_stages(self.n_stages)
 
     def changed(self, cascade: Cascade) -> Cascade:
         """Return a model cut to the stages of this point and with its threshold.
@@ -134,15 +148,17 @@ class OperatingPoint:
         return {name: getattr(self, name) for name in names}
 
     def detector(self, cascade: Cascade, n_threads: int | None = None) -> Detector:
-        """Return a detector of a tuned model with the settings of this point.
+        """Return a detector of a tuned model with the stages and the settings of this point.
 
         Examples
         --------
-        >>> cascade = Cascade(Size(24, 24))
-        >>> OperatingPoint(n_stages=1, min_neighbors=5).detector(cascade).min_neighbors
-        5
+        >>> import vjcascade
+        >>> cascade = Cascade.load(vjcascade.compat.data.find("frontalface"))
+        >>> detector = OperatingPoint(n_stages=1, min_neighbors=5).detector(cascade)
+        >>> detector.min_neighbors, detector.cascades[0].n_stages
+        (5, 1)
         """
-        return Detector(cascade, n_threads=n_threads, **self.settings)
+        return Detector(self.used_part(cascade), n_threads=n_threads, **self.settings)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values, of which the constructor makes it again."""

@@ -299,12 +299,18 @@ def _best_cut(
     n_hits, n_false = steps.gains.cumsum()[steps.ends], steps.false_alarms.cumsum()[steps.ends]
     qualities = goal.qualities(n_hits, n_false, int(steps.n_objects.sum()), int(is_used.sum()))
     best = int(qualities.argmax())
-    limit = 0.0 if best == len(scores) - 1 else _between(scores[best + 1], scores[best])
+    limit = 0.0 if best == len(scores) - 1 else limit_between(scores[best + 1], scores[best])
     return float(qualities[best]), replace(point, min_ranking_score=limit)
 
 
-def _between(low: float, high: float) -> float:
-    """Return a short number above `low`, and at most `high`, near the middle of them."""
+def limit_between(low: float, high: float) -> float:
+    """Return a short number above `low`, and at most `high`, near the middle of them.
+
+    Examples
+    --------
+    >>> limit_between(1.0, 2.0), limit_between(1.0, 1.0000002)
+    (1.5, 1.0000001)
+    """
     middle = (float(low) + float(high)) / 2
     for digits in range(2, 17):
         short = float(f"{middle:.{digits}g}")

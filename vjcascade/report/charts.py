@@ -11,7 +11,7 @@ import numpy as np
 from vjcascade.messages import duration, pluralize
 from vjcascade.report.cost import StageCost
 from vjcascade.report.svg import bar, drawing, element, polyline, text
-from vjcascade.training.events import RoundDone, StageRecord
+from vjcascade.training.events import RoundDone, SceneFigures, StageRecord
 from vjcascade.training.settings import TrainingSettings
 
 WIDTH = 430
@@ -26,6 +26,7 @@ PART_NAMES = {
     "features": "features",
     "boosting": "boosting",
     "baseline": "AdaBoost beside it",
+    "scenes": "trying the scenes",
 }
 """Parts of a stage's time by their names in events."""
 
@@ -144,6 +145,50 @@ def survival_chart(records: Mapping[int, StageRecord], n_stages: int, target: fl
         for stage in range(every, n_stages + 1, every)
     ]
     title = f"Windows of background that pass: one in {1 / rates[-1][1]:,.0f} after stage {rates[-1][0]}"
+    return drawing(width, height, title, *parts)
+
+
+def scenes_chart(tried: Sequence[SceneFigures], n_stages: int) -> str:
+    """Draw recall in scenes with default settings, and the best F1, by the number of stages.
+
+    Parameters
+    ----------
+    tried : sequence of SceneFigures
+        By number of stages; at least one.
+    n_stages : int
+        Stages of the cascade.
+
+    Returns
+    -------
+    str
+        An SVG drawing.
+    """
+    width, height, left, top, bottom = WIDTH, 170, 42, 10, 22
+
+    def place(stage: int, share: float) -> tuple[float, float]:
+        x = left + (width - left - 12) * stage / n_stages
+        return x, top + (height - top - bottom) * (1 - share)
+
+    parts = []
+    for share in (0, 0.25, 0.5, 0.75, 1):
+        y = place(0, share)[1]
+        parts.append(element("line", x1=left, x2=width - 8, y1=y, y2=y, class_="grid"))
+        parts.append(text(f"{share:.0%}", left - 5, y + 3.5, class_="end"))
+    recalls = [(one.n_stages, one.usual.recall) for one in tried]
+    best = [(one.n_stages, one.best.f1) for one in tried]
+    for kind, name, points in (("false", "best F1", best), ("hit", "recall", recalls)):
+        parts.append(polyline([place(*point) for point in points], class_=f"curve {kind}-line"))
+        for stage, share in points:
+            x, y = place(stage, share)
+            title = element("title", f"{name} of {stage} stages: {share:.3f}")
+            parts.append(element("circle", title, cx=x, cy=y, r=3, class_=f"{kind}-dot"))
+    every = math.ceil(n_stages / 15)
+    parts += [
+        text(stage, place(stage, 0.0)[0], height - 6, class_="middle")
+        for stage in range(every, n_stages + 1, every)
+    ]
+    last = tried[-1]
+    title = f"In the scenes, {last.n_stages} stages reach a recall of {last.usual.recall:.1%}"
     return drawing(width, height, title, *parts)
 
 

@@ -41,6 +41,8 @@ def command_of(run: Run) -> str:
         words += ["--continue", *sources.get("continue_from", [model])]
     if "more_photos" in run.metadata.get("data", {}):
         words += ["--more-negatives", *sources.get("more_negatives", ["MORE"])]
+    if "scenes" in run.metadata.get("data", {}):
+        words += ["--validate", *sources.get("validate", ["SCENES"])]
     return shlex.join(
         [*words, "--output", "NEW", "--window", str(run.cascade.window), *_options(run.settings)]
     )

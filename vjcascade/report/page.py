@@ -12,6 +12,7 @@ from vjcascade.report.charts import (
     cost_chart,
     parts_of,
     rounds_chart,
+    scenes_chart,
     survival_chart,
     time_chart,
 )
@@ -22,6 +23,7 @@ from vjcascade.report.pictures import contact_sheet, is_broad, n_shown, png_addr
 from vjcascade.report.summary import advice, answer
 from vjcascade.report.templates import template
 from vjcascade.report.training_run import Run, open_run
+from vjcascade.training.gains import best_figures
 from vjcascade.training.stage import N_FALSE_ALARMS_SHOWN
 
 FEATURES_SHOWN = 8
@@ -68,7 +70,7 @@ def page_values(run: Run) -> dict[str, Any]:
     dict
         Text is text, to be escaped; drawings are SVG.
     """
-    costs, cascade = expected_costs(run), run.cascade
+    costs, cascade, tried = expected_costs(run), run.cascade, run.tried[:MAX_CHARTED]
     n_drawn = min(cascade.n_stages, MAX_CHARTED)
     mean = run.history.mean_positive
     return {
@@ -81,6 +83,8 @@ def page_values(run: Run) -> dict[str, Any]:
         "costs": costs,
         "sizes": cascade.stage_sizes.tolist(),
         "survival": survival_chart(run.records, cascade.n_stages, _target(run)) if run.records else "",
+        "tried": tried,
+        "scenes_chart": scenes_chart(tried, cascade.n_stages) if tried else "",
         "rounds": _rounds(run, n_drawn),
         "cost_chart": cost_chart(costs[:n_drawn]) if costs else "",
         "mean": mean_symbol(cascade.window, "" if mean is None else png_address(stretched(mean))),
@@ -101,11 +105,14 @@ def page_values(run: Run) -> dict[str, Any]:
 
 def _figures(run: Run, costs: list[StageCost]) -> list[tuple[str, str]]:
     """Return the few numbers that matter most, each with its name."""
-    last = run.last
+    last, best = run.last, best_figures(run.tried)
     figures = []
+    if best is not None:
+        figures.append((f"{best.best.recall:.1%}", "recall in scenes"))
+        figures.append((f"{best.best.false_alarms_per_picture:.2f}", "false alarms per scene"))
     if last is not None:
         where = "in training" if last.overall_held_out_hit_rate is None else "held out"
-        figures.append((f"{last.hit_rate_so_far:.1%}", f"hit rate, {where}"))
+        figures.append((f"{last.hit_rate_so_far:.1%}", f"of the positives pass, {where}"))
         figures.append((f"1 in {1 / last.overall_false_alarm_rate:,.0f}", "windows is a false alarm"))
     if costs:
         figures.append((f"{costs[-1].so_far:.1f}", "features a window"))

@@ -10,7 +10,8 @@ from vjcascade.features import HaarMode
 from vjcascade.messages import duration, memory_size, pluralize
 from vjcascade.report.cost import ASSUMED_RATE, StageCost
 from vjcascade.report.training_run import Run
-from vjcascade.training.events import StageRecord
+from vjcascade.training.events import SceneFigures, StageRecord
+from vjcascade.training.gains import best_figures
 from vjcascade.training.mining.mining import count_windows
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.types import FeatureType, Size
@@ -90,18 +91,31 @@ def _how_good(run: Run) -> Iterator[str]:
         return
     held_out = last.overall_held_out_hit_rate
     if held_out is not None:
-        hits = f"It finds {held_out:.1%} of the positives that were held out"
+        hits = f"Of the positives that were held out, {held_out:.1%} pass it (single windows that fit exactly"
     else:
         hits = (
-            f"It finds {last.overall_hit_rate:.1%} of the positives that it was trained on (none were held out, so of "
-            "new ones it will find fewer)"
+            f"Of the positives that it was trained on, {last.overall_hit_rate:.1%} pass it (none were held out, so of "
+            "new ones fewer will; single windows that fit exactly"
         )
+    best = best_figures(run.tried)
+    if best is None:
+        hits += ": recall in scenes is another figure, measured with `--validate`)"
+    else:
+        yield _in_scenes(run, best)
+        hits += ")"
     rate = last.overall_false_alarm_rate
     n_windows = count_windows(SimpleNamespace(sizes=[VGA]), run.cascade.window)
     yield (
-        f"{hits} and lets about one in {1 / rate:,.0f} windows of background pass: of the {n_windows:,} windows of a "
+        f"{hits}. About one in {1 / rate:,.0f} windows of background passes: of the {n_windows:,} windows of a "
         f"VGA picture about {_rounded(rate * n_windows)}, before neighbours are grouped."
     )
+
+
+def _in_scenes(run: Run, best: SceneFigures) -> str:
+    """Say what the stages find that do best in the scenes."""
+    part = f" with {best.n_stages} of its stages" if best.n_stages < run.cascade.n_stages else ""
+    where = f"{pluralize(best.n_scenes, 'labelled scene')} with {pluralize(best.n_objects, 'object')}"
+    return f"In {where}, it reached{part}: {best.best}."
 
 
 def _how_costly(run: Run, costs: list[StageCost]) -> Iterator[str]:

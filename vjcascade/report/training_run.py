@@ -11,9 +11,10 @@ from vjcascade.cascade import Cascade
 from vjcascade.errors import ModelNotFoundError
 from vjcascade.files import EVENTS_NAME, MODEL_NAME
 from vjcascade.messages import shortened
-from vjcascade.training.events import StageRecord
+from vjcascade.training.events import SceneFigures, StageRecord
+from vjcascade.training.gains import scene_figures
 from vjcascade.training.history import History, StageHistory, read_history
-from vjcascade.training.records import read_records
+from vjcascade.training.records import read_base_figures, read_records
 from vjcascade.training.settings import TrainingSettings
 
 MAX_TEXT = 300
@@ -55,6 +56,16 @@ class Run:
     def last(self) -> StageRecord | None:
         """The record of the last stage, if there is one."""
         return self.records.get(self.cascade.n_stages)
+
+    @property
+    def tried(self) -> list[SceneFigures]:
+        """What was found in labelled scenes, by number of stages; empty if none were given."""
+        try:
+            base = read_base_figures(self.cascade.metadata)
+        except ValueError:  # not figures of ours
+            base = None
+        tried = scene_figures(list(self.records.values()), base)
+        return [one for one in tried if one.n_stages <= self.cascade.n_stages]
 
     def stage(self, number: int) -> StageHistory | None:
         """Return the history of a stage, counted from 1."""

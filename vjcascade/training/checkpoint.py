@@ -16,14 +16,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vjcascade.cascade import CHANGES, Cascade
+import msgspec
+
+from vjcascade.cascade import CHANGES, OPERATING_POINT, Cascade
 from vjcascade.errors import SettingsError
 from vjcascade.files import MODEL_NAME, made_folder, nearest_folder, write_together
 from vjcascade.formats.cascade_files import dump_cascade
 from vjcascade.messages import pluralize
 from vjcascade.training.events import StageRecord
+from vjcascade.training.gains import BaseFigures, operating_point
 from vjcascade.training.mining.retained_negatives import OTHER_STAGES, RetainedNegatives
-from vjcascade.training.records import read_records
+from vjcascade.training.records import read_base_figures, read_records
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.warm_start import BaseModel
 from vjcascade.types import Size
@@ -45,6 +48,8 @@ class RunState:
         Settings and data of the run, and the model that it continues, as plain JSON values.
     retained : RetainedNegatives, optional
         False alarms of the last stage; none if not given.
+    base_figures : BaseFigures, optional
+        What the model reaches that the run continues, once it is measured.
     """
 
     def __init__(
@@ -53,9 +58,11 @@ class RunState:
         records: list[StageRecord],
         origin: Mapping[str, Any],
         retained: RetainedNegatives | None = None,
+        base_figures: BaseFigures | None = None,
     ) -> None:
         self.cascade = cascade
         self.records = records
+        self.base_figures = base_figures
         self.retained = retained or RetainedNegatives.none(cascade.window)
         self._origin = dict(origin)
         self._is_saved = False
@@ -69,6 +76,11 @@ class RunState:
     def n_continued(self) -> int:
         """Stages that were there before this run: those of the model that it continues."""
         return int(self._origin.get("continued", {}).get("stages", 0))
+
+    @property
+    def n_used(self) -> int:
+        """Stages of the model that is continued that `vjcascade detect` used: all, if it was not told otherwise."""
+        return int(self._origin.get("continued", {}).get("used_stages", self.n_continued))
 
     def begin(self) -> None:
         """Save the model that a new run continues, so that it can be resumed before its first stage is done.
@@ -111,7 +123,16 @@ class RunState:
 
     def _update(self, cascade: Cascade, records: list[StageRecord], retained: RetainedNegatives) -> Cascade:
         stages = [one.as_dict() for one in records]
-        cascade = cascade.with_metadata({**self._origin, "stages": stages, "carried_sha256": retained.digest})
+        base, point = self.base_figures, operating_point(records, self.base_figures)
+        cascade = cascade.with_metadata(
+            {
+                **self._origin,
+                **({} if base is None else {"base": msgspec.to_builtins(base)}),
+                "stages": stages,
+                "carried_sha256": retained.digest,
+                **({} if point is None else {OPERATING_POINT: point}),
+            }
+        )
         self._write(cascade, retained)
         self.cascade, self.records, self.retained, self._is_saved = cascade, records, retained, True
         return cascade
@@ -161,7 +182,7 @@ class Checkpoint(RunState):
     """
 
     def __init__(self, path: Path, state: RunState, *, is_saved: bool = False) -> None:
-        super().__init__(state.cascade, state.records, state._origin, state.retained)
+        super().__init__(state.cascade, state.records, state._origin, state.retained, state.base_figures)
         self.path = path
         self._is_saved = is_saved
 
@@ -219,7 +240,8 @@ class Checkpoint(RunState):
         if base is None and known is not None:
             origin["continued"] = known
         _refuse_differences(path, cascade.metadata, origin)
-        state = RunState(cascade, _records(path, cascade), origin, _retained(path, cascade))
+        records, base_figures = _records(path, cascade)
+        state = RunState(cascade, records, origin, _retained(path, cascade), base_figures)
         checkpoint = cls(path, state, is_saved=True)
         checkpoint._remove_others(cascade)
         return checkpoint
@@ -336,7 +358,7 @@ def _refuse_differences(path: Path, old: Mapping[str, Any], new: Mapping[str, An
     if changed:
         what = " and ".join(name.removeprefix("data.").removesuffix("_sha256") for name in changed)
         raise SettingsError(
-            f"{path} cannot be resumed: as many {what} as before, but other pictures, or the "
+            f"{path} cannot be resumed: as many {what} as before, but other pictures or boxes, or the "
             f"same in another order, as when one was renamed. {_ADVICE}"
         )
 
@@ -352,10 +374,10 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _records(path: Path, cascade: Cascade) -> list[StageRecord]:
-    """Return what the model says of its stages."""
+def _records(path: Path, cascade: Cascade) -> tuple[list[StageRecord], BaseFigures | None]:
+    """Return what the model says of its stages, and of the model that it continues."""
     try:
-        records = read_records(cascade.metadata)
+        records, base_figures = read_records(cascade.metadata), read_base_figures(cascade.metadata)
         continued = cascade.metadata.get("continued", {"stages": 0, "without_record": 0})
         n_continued, n_without = int(continued["stages"]), int(continued["without_record"])
     except (KeyError, TypeError, ValueError) as error:
@@ -366,7 +388,7 @@ def _records(path: Path, cascade: Cascade) -> list[StageRecord]:
         raise SettingsError(
             f"{OTHER_STAGES.format(path)} (it has {cascade.n_stages} stages and tells of {len(records)})"
         )
-    return records
+    return records, base_figures
 
 
 def _retained(path: Path, cascade: Cascade) -> RetainedNegatives:

@@ -16,9 +16,10 @@ note       text
 end        text
 ========== =====================================================================================
 
-Sources are paths as given: positives, negatives, and if they were given, continue_from and more_negatives, the last an
-array. Versions are those of vjcascade, Python and what computes. Rates, tuned and natural, are objects with threshold,
-hit_rate and false_alarm_rate; a record is what the model's metadata says of the stage. Later versions may add keys and
+Sources are paths as given: positives, negatives, and if they were given, continue_from, validate and more_negatives,
+the last an array. Versions are those of vjcascade, Python and what computes. Rates, tuned and natural, are objects with
+threshold, hit_rate and false_alarm_rate; a record is what the model's metadata says of the stage; where the run has
+tried scenes, it has what was found in them. Later versions may add keys and
 events; a change of what is there gets another ``v``.
 """
 

@@ -16,6 +16,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from vjcascade import __version__
+from vjcascade.evaluation.goals import Figures
 
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -41,7 +42,53 @@ class Rates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     false_alarm_rate: Share
 
 
-class StageRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SceneFigures(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a model finds in labelled scenes; a detection is a hit if its intersection over union with a box is 0.5.
+
+    Attributes
+    ----------
+    n_stages : int
+        First stages of the model that were tried.
+    n_scenes, n_objects : int
+        What there is to find.
+    n_hits, n_false_alarms : int
+        With the default settings of a detector.
+    best_hits, best_false_alarms : int
+        With `min_neighbors` 1 and the bound on ranking scores that gives the best F1.
+    min_ranking_score : float
+        This bound.
+
+    Raises
+    ------
+    ValueError
+        If more is found than there is.
+    """
+
+    n_stages: Count
+    n_scenes: Count
+    n_objects: Count
+    n_hits: Count
+    n_false_alarms: Count
+    best_hits: Count
+    best_false_alarms: Count
+    min_ranking_score: Annotated[float, Meta(ge=0, le=1e9)]
+
+    def __post_init__(self) -> None:
+        if max(self.n_hits, self.best_hits) > self.n_objects:
+            raise ValueError(f"more hits than the {self.n_objects} objects of the scenes")
+
+    @property
+    def usual(self) -> Figures:
+        """Recall, precision and so on with the default settings of a detector."""
+        return Figures(self.n_scenes, self.n_objects, self.n_hits, self.n_false_alarms)
+
+    @property
+    def best(self) -> Figures:
+        """The same where F1 is best."""
+        return Figures(self.n_scenes, self.n_objects, self.best_hits, self.best_false_alarms)
+
+
+class StageRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Everything measured about one finished stage.
 
     A stage's threshold is tuned on the held-out positives (on the training ones where none are held out), so the
@@ -74,6 +121,8 @@ class StageRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Share of held-out positives that pass the cascade so far, if there are any.
     ended_by : str
         Why the stage stopped growing.
+    scenes : SceneFigures or None
+        What the cascade so far finds in the scenes that the run was given to validate with, if they were tried.
     """
 
     stage: Count
@@ -92,6 +141,7 @@ class StageRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     overall_false_alarm_rate: Annotated[float, Meta(gt=0, le=1)]
     overall_held_out_hit_rate: Share | None
     ended_by: str
+    scenes: SceneFigures | None = None
 
     @property
     def hit_rate_so_far(self) -> float:
@@ -166,14 +216,15 @@ class RunBegun:
     settings : mapping
         All settings, as plain JSON values.
     counts : mapping
-        Positives and photos, those to train on and those held out, and threads.
+        Positives and photos, those to train on and those held out; threads; scenes, if any are given to validate with.
     records : tuple of StageRecord
         Stages that are there already.
     mean_positive : ndarray of shape (h, w), dtype uint8, or None
         The mean of the positives to train on.
     sources : mapping
         Paths as given, by parameter of `train`: of "positives" and "negatives"; if they were given, a
-        sequence of those of "more_negatives", and that of the model to "continue_from".
+        sequence of those of "more_negatives", that of the model to "continue_from", and that of the scenes to
+        "validate" with.
     versions : mapping
         Of the programs, by name.
     """

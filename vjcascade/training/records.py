@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from vjcascade.training.events import StageRecord
+from vjcascade.training.gains import BaseFigures
 
 _STEP = re.compile(r"\[(\d+)\]|\.(\w+)")
 """In the place that msgspec tells, such as $[1].tuned.hit_rate."""
@@ -43,6 +44,23 @@ def read_records(metadata: Mapping[str, Any]) -> list[StageRecord]:
         return msgspec.convert(stages, list[StageRecord])
     except msgspec.ValidationError as error:
         raise ValueError(_with_value(str(error), stages)) from None
+
+
+def read_base_figures(metadata: Mapping[str, Any]) -> BaseFigures | None:
+    """Return what a model's metadata says of the model that it continues; None where it was not measured.
+
+    Raises
+    ------
+    ValueError
+        If a value is of another type or out of range.
+
+    Examples
+    --------
+    >>> read_base_figures({"base": {"n_stages": 3, "hit_rate": 0.5}}).hit_rate
+    0.5
+    """
+    values = metadata.get("base")
+    return None if values is None else msgspec.convert(values, BaseFigures)
 
 
 def _with_value(message: str, stages: Any) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vjcascade.cascade import Cascade, checked_window
 from vjcascade.checks import checked_flag, checked_whole
@@ -27,6 +28,10 @@ from vjcascade.training.usage import resident_memory
 from vjcascade.training.warm_start import BaseModel
 from vjcascade.types import Size
 
+if TYPE_CHECKING:
+    from vjcascade.evaluation import Scenes
+    from vjcascade.training.validation import Validation
+
 PHOTOS_SHARE = 0.25
 """Share of the memory that decoded photos may take; those that do not fit are decoded whenever they are searched."""
 
@@ -45,6 +50,7 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
     label: str | None = None,
     more_negatives: Sequence[Source] = (),
     continue_from: str | PathLike[str] | None = None,
+    validate: str | PathLike[str] | Scenes | None = None,
     resume: bool = False,
     overwrite: bool = False,
     strict: bool = False,
@@ -84,6 +90,10 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
     continue_from : path, optional
         A model to add stages to, trained here or by others; `output` gets a copy that grows. `max_stages` counts its
         stages, too. A run that is resumed knows it.
+    validate : path or Scenes, optional
+        Labelled scenes as for `vjcascade.evaluation.read_scenes`, of which training sees nothing: after each stage the
+        cascade is tried on them. Training ends when the best F1 there has not become better for three stages. The best
+        number of stages becomes the model's operating point; see `vjcascade.evaluation.OperatingPoint`.
     resume : bool
         Go on with the model in `output`.
     overwrite : bool
@@ -106,7 +116,8 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
     Raises
     ------
     SourceError
-        If a source is not usable (no such folder, an array that is no picture, too few crops), or `strict` finds fault.
+        If a source is not usable (no such folder, an array that is no picture, too few crops), `strict` finds fault, or
+        scenes are among the pictures to train on.
     SettingsError
         If settings, window, memory or threads cannot be used, or contradict each other or the model in `output`;
         or if another run is writing there.
@@ -146,6 +157,7 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
     base = None if continue_from is None else BaseModel.load(Path(continue_from), settings.features)
     if base is not None:
         _refuse_too_few_stages(base, settings)
+    scenes = None if validate is None else _checked_scenes(validate)
     photos_limit = int(PHOTOS_SHARE * memory_limit)
     budget = MemoryBudget(max(memory_limit - photos_limit - (resident_memory() or 0), LEAST_TO_DECODE))
     reader = Reader(n_threads, strict, listener, budget, label)
@@ -160,7 +172,11 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
         photos = reader.photos(negatives, crops, photos_limit)
         more = reader.more_photos(more_negatives, photos, crops, photos_limit)
         sources = Sources(crops, photos, more)
-        start = crops.window, settings, sources.fingerprints()
+        validation = None if scenes is None else _validation(scenes, sources, n_threads, budget, listener)
+        fingerprints = sources.fingerprints() | (validation.fingerprints() if validation else {})
+        if base is not None:
+            base = base.tried_on(fingerprints.get("scenes_sha256"))
+        start = crops.window, settings, fingerprints
         if folder is None:
             state, tell = begin_run(*start, base), listener
         else:
@@ -174,7 +190,8 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
             sources.split(settings),
             settings,
             state,
-            sources=_named(positives, negatives, more_negatives, continue_from),
+            validation=validation,
+            sources=_named(positives, negatives, more_negatives, continue_from, scenes),
             memory_limit=memory_limit,
             n_threads=n_threads,
             listener=tell,
@@ -224,11 +241,45 @@ def _checked_folder(output: str | PathLike[str] | None, *, resume: bool, overwri
     return folder
 
 
+def _checked_scenes(validate: str | PathLike[str] | Scenes) -> Scenes:
+    """Return the scenes, read before anything that takes long."""
+    from vjcascade.evaluation.scenes import Scenes, read_scenes
+
+    if isinstance(validate, Scenes):
+        return validate
+    if not isinstance(validate, str | PathLike):
+        raise SettingsError(
+            f"validate {validate!r:.80} is neither a path nor Scenes: give a list of labelled scenes, or what "
+            "`vjcascade.evaluation.read_scenes` returns"
+        )
+    return read_scenes(validate)
+
+
+def _validation(
+    scenes: Scenes, sources: Sources, n_threads: int, budget: MemoryBudget, listener: Listener
+) -> Validation:
+    """Return the scenes, ready to be searched, none of which training sees."""
+    from vjcascade.training.validation import Validation
+
+    validation = Validation(scenes, n_threads, budget, listener)
+    validation.refuse_pictures_of(sources.positives, [sources.photos, sources.more_photos])
+    n_objects = pluralize(int(scenes.n_objects.sum()), "object")
+    listener(
+        Note(
+            f"scenes: {scenes.source} ({scenes.format}), {pluralize(len(scenes), 'picture')} with {n_objects}"
+        )
+    )
+    for note in scenes.notes:
+        listener(Note(f"  note: {note}"))
+    return validation
+
+
 def _named(
     positives: Source,
     negatives: Source,
     more_negatives: Sequence[Source],
     continue_from: str | PathLike[str] | None,
+    scenes: Scenes | None,
 ) -> dict[str, str | list[str]]:
     """Return the paths as given, for `RunBegun`."""
     named: dict[str, str | list[str]] = {"positives": name_of(positives), "negatives": name_of(negatives)}
@@ -236,6 +287,8 @@ def _named(
         named["more_negatives"] = [name_of(one) for one in more_negatives]
     if continue_from is not None:
         named["continue_from"] = str(continue_from)
+    if scenes is not None:
+        named["validate"] = scenes.source
     return named
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,12 +24,17 @@ from vjcascade.training.events import (
     StageRecord,
     null_listener,
 )
+from vjcascade.training.gains import why_no_longer_gains
+from vjcascade.training.gauge import Gauge
 from vjcascade.training.memory_plan import MemoryEstimate
 from vjcascade.training.mining.negatives import Negatives, NegativesSearch, search_memory
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.stage import StageResult, StageTrainer, StageWindows
 from vjcascade.training.survivors import Survivors
 from vjcascade.training.usage import Stopwatch, resident_memory
+
+if TYPE_CHECKING:
+    from vjcascade.training.validation import Validation
 
 MAX_HIT_RATE_SHORTFALL = 0.4
 """A stage that loses so much more of the held-out positives than it may is not added: it makes the detector worse."""
@@ -45,11 +51,12 @@ _TOO_EASY = (
 )
 
 
-def train_stages(
+def train_stages(  # noqa: PLR0913  where all of a run comes together
     data: TrainingData,
     settings: TrainingSettings,
     state: RunState,
     *,
+    validation: Validation | None = None,
     sources: Mapping[str, str | Sequence[str]] | None = None,
     memory_limit: int | None = None,
     n_threads: int | None = None,
@@ -65,6 +72,9 @@ def train_stages(
         Targets, booster, limits.
     state : RunState
         Where the run begins or goes on; it takes every stage. A `Checkpoint` saves it to disk.
+    validation : Validation, optional
+        Scenes that every stage is tried on; training ends when stages no longer gain there, and the model's operating
+        point names the best.
     sources : mapping, optional
         Where all this comes from, for the listener; see `vjcascade.training.events.RunBegun`.
     memory_limit : int, optional
@@ -107,8 +117,10 @@ def train_stages(
         listener,
     )
     survivors = Survivors(data, state.cascade, state.retained, n_threads)
+    gauge = Gauge(data, state, validation, n_threads, listener)
+    gauge.measure_base()
     state.begin()
-    listener(_run_begun(data, settings, state, sources or {}, n_threads))
+    listener(_run_begun(data, settings, state, sources or {}, validation, n_threads))
     listener(Note(data.note(settings)))
     if folder := plan.bins.folder:
         listener(Note(f"features do not fit into memory: they are kept in a file without a name in {folder}"))
@@ -131,16 +143,20 @@ def train_stages(
         except TrainingError as error:
             if cascade.n_stages == state.n_continued:
                 raise TrainingError(f"no stage could be trained: {error}") from None
-            listener(Ended(f"training ended early with {pluralize(cascade.n_stages, 'stage')}: {error}"))
+            text = f"training ended early with {pluralize(cascade.n_stages, 'stage')}: {error}"
+            listener(Ended(gauge.with_outcome(text)))
             return cascade
         survivors.update(windows, result.passed)
+        longer = cascade.with_stage(result.stage)
         record = _record(number, windows, negatives, result, survivors)
-        state.save(cascade.with_stage(result.stage), record, survivors.retained)
+        record = gauge.with_scenes(record, longer, clock)
+        gauge.take_rate(negatives.pass_rate)
+        state.save(longer, record, survivors.retained)
         listener(_stage_done(record, settings, clock, negatives, result))
         if record.n_weak == 1 and record.tuned.false_alarm_rate == 0:
             listener(Note(f"stage {number}: {_TOO_EASY}"))
     n_stages = pluralize(state.cascade.n_stages, "stage")
-    listener(Ended(f"training ended with {n_stages}: {finished}"))
+    listener(Ended(gauge.with_outcome(f"training ended with {n_stages}: {finished}")))
     return state.cascade
 
 
@@ -221,6 +237,9 @@ def _why_finished(state: RunState, settings: TrainingSettings) -> str:
         if reached <= settings.target_false_alarm_rate:
             target = settings.target_false_alarm_rate
             return f"the estimated false-alarm rate {reached:.1e} per window meets the target {target:.1e}"
+        no_longer_gains = why_no_longer_gains(state.records, state.base_figures, state.n_continued)
+        if no_longer_gains:
+            return no_longer_gains
     return "max_stages is reached" if state.cascade.n_stages >= settings.max_stages else ""
 
 
@@ -245,12 +264,13 @@ def _run_begun(
     settings: TrainingSettings,
     state: RunState,
     sources: Mapping[str, str | Sequence[str]],
+    validation: Validation | None,
     n_threads: int,
 ) -> RunBegun:
     return RunBegun(
         window=str(state.cascade.window),
         settings=settings.as_dict(),
-        counts={**data.counts(), "threads": n_threads},
+        counts={**data.counts(), **(validation.counts() if validation else {}), "threads": n_threads},
         records=tuple(state.records),
         mean_positive=np.rint(data.positives.mean(axis=0)).astype(np.uint8) if len(data.positives) else None,
         sources=sources,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-from vjcascade.cascade import CHANGES, Cascade
-from vjcascade.errors import SettingsError
+import msgspec
+
+from vjcascade.cascade import CHANGES, OPERATING_POINT, Cascade
+from vjcascade.errors import ModelError, SettingsError
 from vjcascade.formats.cascade_files import dump_cascade
 from vjcascade.training.events import StageRecord
 from vjcascade.training.records import read_records
@@ -31,7 +33,7 @@ class BaseModel:
         Of its last stages: all, or none if others trained it.
     origin : mapping
         Where it comes from, as plain JSON values: name and digest of the model, its stages, those of them without a
-        record, and how it was trained, as far as it says.
+        record, those that `vjcascade detect` used if not all, and how it was trained, as far as it says.
     """
 
     cascade: Cascade
@@ -75,9 +77,45 @@ class BaseModel:
             "model_sha256": hashlib.sha256(dump_cascade(cascade)).hexdigest(),
             "stages": cascade.n_stages,
             "without_record": cascade.n_stages - len(records),
+            **_used_stages(cascade),
             "before": {name: cascade.metadata[name] for name in _KEPT if name in cascade.metadata},
         }
         return cls(cascade.with_metadata({}), records, origin)
+
+    def tried_on(self, scenes_sha256: str | None) -> Self:
+        """Return the model without what was found in other scenes than those of this fingerprint.
+
+        Parameters
+        ----------
+        scenes_sha256 : str or None
+            None for a run without scenes.
+
+        Returns
+        -------
+        BaseModel
+            Figures of different scenes cannot be compared.
+        """
+        data = self.origin["before"].get("data")
+        if (
+            scenes_sha256 is not None
+            and isinstance(data, Mapping)
+            and data.get("scenes_sha256") == scenes_sha256
+        ):
+            return self
+        return replace(self, records=[msgspec.structs.replace(one, scenes=None) for one in self.records])
+
+
+def _used_stages(cascade: Cascade) -> dict[str, int]:
+    """Return how many stages the operating point of a model uses, if they are fewer than all."""
+    if OPERATING_POINT not in cascade.metadata:
+        return {}
+    from vjcascade.evaluation.operating_point import OperatingPoint
+
+    try:
+        point = OperatingPoint.of(cascade)
+    except ModelError:  # it says nothing of the stages, which are what is continued
+        return {}
+    return {"used_stages": point.n_stages} if point and point.n_stages < cascade.n_stages else {}
 
 
 def _known_records(cascade: Cascade) -> list[StageRecord]:

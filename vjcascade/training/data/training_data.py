@@ -30,6 +30,8 @@ class TrainingData:
         Photos without objects.
     n_copies, n_held_out_copies : int
         How many of the positives are altered copies of the others.
+    further_photos : BackgroundImages or None
+        Those among the photos to train on that come from further sources.
     """
 
     positives: NDArray[np.uint8]
@@ -38,6 +40,7 @@ class TrainingData:
     held_out_photos: BackgroundImages
     n_copies: int = 0
     n_held_out_copies: int = 0
+    further_photos: BackgroundImages | None = None
 
     @classmethod
     def split(
@@ -86,7 +89,9 @@ class TrainingData:
             positives.windows[held_out],
             training,
             photos.subset(held_out_photos),
-            *(int(np.count_nonzero(part >= positives.n_crops)) for part in (train, held_out)),
+            int(np.count_nonzero(train >= positives.n_crops)),
+            int(np.count_nonzero(held_out >= positives.n_crops)),
+            more_photos if more_photos else None,
         )
 
     def counts(self) -> dict[str, int]:
