@@ -414,3 +414,36 @@ def test_the_samples_of_a_vec_are_trained_from(run, easy, rng):
     ran = run(*words, "--window", "16x36", "--overwrite")
     assert ran.code == 2
     assert "may be 16x36 or 24x24, and look like 24x24" in ran.err
+
+
+def test_scenes_to_validate_with(run, easy, rng):
+    """The log, `inspect`, `detect` and the report's command all know of them."""
+    scene = (soft_noise(rng) // 2 + 64).astype(np.uint8)
+    scene[30:54, 40:64] = easy_positive(rng)
+    save(easy / "scenes", [scene])
+    (easy / "scenes.csv").write_text("file,x,y,w,h\nscenes/000.png,40,30,24,24\n")
+    options = ("--window", "24x24", "--validate", easy / "scenes.csv", "--stages", "2", "--negatives", "40")
+    ran = train(run, easy, *options, "--no-baseline", "--copies", "0", "--max-weak", "3")
+    assert (ran.code, ran.err) == (0, "")
+    assert "(CSV), 1 picture with 1 object" in ran.out
+    assert "best F1" in next(line for line in ran.out.splitlines() if line.startswith("stage weak"))
+    assert "in 1 scene with 1 object, it reached" in ran.out
+    assert "In the scenes, the model is best with" in ran.out.splitlines()[-1]
+    model = easy / "out" / "cascade.xml"
+    metadata = Cascade.load(model).metadata
+    assert metadata["data"]["scenes"] == 1
+    told = run("inspect", model).out
+    assert "best F1" in told
+    assert "as the file records it" not in told
+    assert "tuned settings of the model" in run("detect", model, easy / "scenes").err
+    pytest.importorskip("jinja2")
+    assert run("report", easy / "out").code == 0
+    assert f"--validate {easy / 'scenes.csv'}" in (easy / "out" / "report.html").read_text()
+
+
+def test_scenes_that_cannot_be_read_train_nothing(run, easy):
+    (easy / "scenes.txt").write_text("missing.png 1 0 0 9 9\n")
+    ran = train(run, easy, "--validate", easy / "scenes.txt")
+    assert ran.code == 2
+    assert "scenes.txt:1" in ran.err
+    assert not (easy / "out").exists()

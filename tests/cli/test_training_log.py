@@ -10,10 +10,21 @@ from dataclasses import replace
 import builders
 import doubles
 import pytest
+from msgspec.structs import replace as replace_struct
 from rich.console import Console
 
 from vjcascade.cli.live_table import LiveView
-from vjcascade.cli.stage_table import COLUMNS, LOGGED, columns_for, header, legend, record_cells, row
+from vjcascade.cli.stage_table import (
+    COLUMNS,
+    LOGGED,
+    SCENES,
+    chosen_columns,
+    columns_for,
+    header,
+    legend,
+    record_cells,
+    row,
+)
 from vjcascade.cli.time_left import TimeLeft
 from vjcascade.cli.training_log import TrainingLog, quality
 from vjcascade.training.events import (
@@ -24,6 +35,7 @@ from vjcascade.training.events import (
     Rates,
     RoundDone,
     RunBegun,
+    SceneFigures,
     StageBegun,
     StageDone,
 )
@@ -172,16 +184,68 @@ def test_other_notes_are_printed_in_the_middle_of_a_stage(terminal):
     assert "can no longer be written" in visible(stream.getvalue())
 
 
-@pytest.mark.parametrize("width", [20, 30, 40, 60, 80, 100, 120, 160])
-def test_the_table_fits(width):
-    columns = columns_for(width)
-    cells = record_cells(record(overall_held_out_hit_rate=1.0, windows_searched=2 * 10**9).as_dict())
+FIGURES = SceneFigures(1, 100, 5000, 5000, 99_999, 4900, 12, 1.5)
+
+
+@pytest.mark.parametrize("has_scenes", [False, True])
+@pytest.mark.parametrize("width", [20, 30, 40, 60, 80, 100, 120, 160, 200])
+def test_the_table_fits(width, has_scenes):
+    columns = columns_for(width, has_scenes=has_scenes)
+    found = record(overall_held_out_hit_rate=1.0, windows_searched=2 * 10**9, scenes=FIGURES)
+    cells = record_cells(found.as_dict())
     lines = [*header(columns).splitlines(), row(columns, cells)]
     assert max(map(len, lines)) <= width
     assert [column for column in COLUMNS if column in columns] == list(columns)
     assert {"stage", "so_far_hit"} <= {column.key for column in columns}
-    if width >= 60:
-        assert {"weak", "hit", "false", "left"} <= {column.key for column in columns}
+    shown = {column.key for column in columns}
+    if width >= 60 and not has_scenes:
+        assert {"weak", "hit", "false", "left"} <= shown
+    assert shown & SCENES == (
+        SCENES if has_scenes and width >= 60 else shown & SCENES if has_scenes else set()
+    )
+    if has_scenes and width >= 30:
+        assert "scene_recall" in shown
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_scenes_have_columns_where_they_are_given(terminal, monkeypatch, capsys, is_terminal):
+    if is_terminal:
+        terminal()
+        monkeypatch.setenv("COLUMNS", "200")
+    shown = {}
+    for counts in ({}, {"scenes": 100, "objects_in_scenes": 5000}):
+        with TrainingLog() as log:
+            tried = replace(done(2), record=record(2, scenes=FIGURES if counts else None))
+            for event in (replace(BEGIN, counts=counts), StageBegun(1), done(), StageBegun(2), tried):
+                log(event)
+        shown[bool(counts)] = visible(sys.stdout.getvalue() if is_terminal else capsys.readouterr().out)
+        if is_terminal:
+            terminal()
+            monkeypatch.setenv("COLUMNS", "200")
+    assert "recall" not in shown[False]
+    assert "objects found, false alarms, both with default settings" in " ".join(shown[True].split())
+    assert re.search(r"2 .* 100\.0% +99,999 +0\.989 ", shown[True])
+
+
+def test_the_summary_says_recall_where_scenes_were_given():
+    plain, tried = (
+        record(1),
+        record(2, overall_held_out_hit_rate=0.62, scenes=replace_struct(FIGURES, n_stages=2)),
+    )
+    cascade = replace(
+        builders.accept_all(n_stages=2), metadata={"stages": [plain.as_dict(), tried.as_dict()]}
+    )
+    assert quality(cascade).startswith(
+        "in 100 scenes with 5,000 objects, it reached: recall 98.0%, precision 99.8%, 0.12 false alarms per picture, "
+        "F1 0.989\n62.0% of the positives held out pass (single windows that fit exactly); "
+    )
+    best_before = replace_struct(FIGURES, best_hits=5000)
+    stages = [record(1, scenes=best_before).as_dict(), tried.as_dict()]
+    assert "it reached with 1 of its stages: recall 100.0%" in quality(
+        replace(cascade, metadata={"stages": stages})
+    )
+    without = quality(replace(cascade, metadata={"stages": [plain.as_dict()]}))
+    assert "recall in scenes is another figure, measured with --validate" in without
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 160])
@@ -207,7 +271,7 @@ def test_a_terminal_says_what_a_log_says(terminal):
     shown = visible(stream.getvalue())
     for key, cell in record_cells(record().as_dict()).items():
         assert cell.strip() in shown or key == "at"
-    for line in legend(LOGGED).splitlines():
+    for line in legend(chosen_columns(LOGGED, has_scenes=False)).splitlines():
         assert line in shown or line.startswith("  at ")
 
 

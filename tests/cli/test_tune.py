@@ -158,6 +158,20 @@ def test_detect_uses_the_point_unless_overridden(run, scenes, tuned, options, se
     assert ("tuned settings of the model" in ran.err) == ("--untuned" not in options)
 
 
+def test_detect_uses_the_stages_of_the_point(run, scenes):
+    cascade = Cascade.load(scenes / "model.xml")
+    point = OperatingPoint(n_stages=1, min_neighbors=1)
+    assert cascade.n_stages > 1
+    cascade.with_metadata({OPERATING_POINT: point.as_dict()}).save(scenes / "long.xml")
+    said = f"; the first 1 of its {cascade.n_stages} stages\n"
+    for options, used in (((), cascade.first_stages(1)), (("--untuned", "--min-neighbors", "1"), cascade)):
+        ran = run("detect", scenes / "long.xml", scenes / "0.png", "--format", "jsonl", *options)
+        wanted = Detector(used, min_neighbors=1).detect(read_gray(scenes / "0.png"))
+        assert found(ran) == wanted.boxes.tolist()
+        assert (said in ran.err) == (options == ())
+    assert said in run("inspect", scenes / "long.xml").out
+
+
 def test_dense_detection_has_settings_of_its_own(run, scenes, tuned):
     ran = run("detect", tuned, scenes / "0.png", "--dense", "--format", "jsonl")
     wanted = DenseDetector(Cascade.load(tuned)).detect(read_gray(scenes / "0.png"))

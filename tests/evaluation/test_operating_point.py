@@ -56,10 +56,22 @@ def test_a_point_of_more_stages(cascade):
         OperatingPoint(n_stages=4).applied(cascade)
 
 
+def test_a_point_may_use_fewer_stages_than_there_are(cascade, rng):
+    point = OperatingPoint(n_stages=2, min_neighbors=1)
+    whole = cascade.with_metadata({OPERATING_POINT: point.as_dict()})
+    assert OperatingPoint.of(whole) == point
+    picture = builders.smooth_noise(rng, 60, 70)
+    wanted = Detector(cascade.first_stages(2), min_neighbors=1).detect(picture)
+    assert point.detector(whole).detect(picture).boxes.tolist() == wanted.boxes.tolist()
+    assert wanted.boxes.tolist() != Detector(cascade, min_neighbors=1).detect(picture).boxes.tolist()
+    assert OperatingPoint.of(whole.first_stages(2)) is None
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
         ({"n_stages": 3}, "is of 3 stages, and the model has 2: tune it again"),
+        ({"n_stages": 1}, "is of 1 stages, and the model has 2: tune it again"),  # with its threshold shifted
         ({"n_stages": 0}, "n_stages 0"),
         ({"n_stages": 1e300}, "n_stages 1e\\+300"),
         ({"threshold_shift": 1e7}, "threshold_shift 10000000.0 is not in"),

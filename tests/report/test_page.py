@@ -17,7 +17,7 @@ from vjcascade.errors import MissingLibraryError, ModelError, ModelNotFoundError
 from vjcascade.report import page as module
 from vjcascade.report.page import build_report, page_values
 from vjcascade.report.training_run import Run, open_run
-from vjcascade.training.events import Rates, RoundDone, RunBegun, StageBegun, StageDone
+from vjcascade.training.events import Rates, RoundDone, RunBegun, SceneFigures, StageBegun, StageDone
 from vjcascade.training.history import History, HistoryWriter, StageHistory
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.types import FeatureType, Size
@@ -58,7 +58,9 @@ def test_a_trained_run(trained):
     assert page.text.count(" rounds") >= 2
     last = run.records[2]
     assert f"one in {1 / last.overall_false_alarm_rate:,.0f} windows of background" in page.text
-    assert f"{last.overall_held_out_hit_rate:.1%} of the positives that were held out" in page.text
+    assert f"Of the positives that were held out, {last.overall_held_out_hit_rate:.1%} pass it" in page.text
+    assert "recall in scenes is another figure" in page.text
+    assert "Scenes" not in page.text
     for words in (
         "Chosen features",
         "Worst false alarms",
@@ -68,6 +70,27 @@ def test_a_trained_run(trained):
     ):
         assert words in page.text
     assert "target false alarm rate" in page.text
+
+
+def test_recall_in_scenes_by_stage(tmp_path):
+    stages = [
+        doubles.stage_record(i, scenes=SceneFigures(i, 6, 40, hits, 3, hits, 1, 0.5)).as_dict()
+        for i, hits in ((1, 20), (2, 36), (3, 30))
+    ]
+    builders.accept_all(n_stages=3).with_metadata({"stages": stages}).save(tmp_path / "cascade.xml")
+    page = checked(build_report(tmp_path))
+    assert "In 6 labelled scenes with 40 objects, it reached with 2 of its stages: recall 90.0%" in page.text
+    assert "recall of 3 stages: 0.750" in page.text
+    assert "best F1 of 2 stages: 0.935" in page.text
+    assert "290.0%30.93590.0%1" in "".join(page.text.split())  # the row of two stages
+
+
+def test_hostile_figures_of_scenes(tmp_path):
+    figures = {"n_stages": 99, **{name: 1 for name in SceneFigures.__struct_fields__ if name != "n_stages"}}
+    for base in ({"n_stages": 1, "hit_rate": 0.5, "scenes": [figures]}, HOSTILE, {"hit_rate": 7}):
+        metadata = {"stages": [doubles.stage_record(1).as_dict()], "base": base}
+        builders.accept_all(n_stages=1).with_metadata(metadata).save(tmp_path / "cascade.xml")
+        assert "In 1 labelled scene" not in checked(build_report(tmp_path)).text
 
 
 def test_a_model_without_history(trained, tmp_path):

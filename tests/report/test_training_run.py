@@ -143,12 +143,12 @@ def test_the_answer_is_in_the_first_sentences():
     run = run_of(builders.accept_all(n_stages=2), [0.5, 0.001])
     text = "".join(answer(run, expected_costs(run)))
     assert "2 stages and 2 weak classifiers over Haar features" in text
-    assert "95.0% of the positives that it was trained on (none were held out" in text
+    assert "Of the positives that it was trained on, 95.0% pass it (none were held out" in text
     assert "one in 1,000 windows of background" in text
     assert "costs 1.5 features on average" in text
     whole = msgspec.structs.replace(run.records[2], overall_held_out_hit_rate=0.5)
     run = replace(run, records={**run.records, 2: whole})
-    assert "50.0% of the positives that were held out" in "".join(answer(run, expected_costs(run)))
+    assert "Of the positives that were held out, 50.0% pass it" in "".join(answer(run, expected_costs(run)))
 
 
 @pytest.mark.parametrize(

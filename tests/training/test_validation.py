@@ -272,6 +272,16 @@ def test_continuing_says_what_it_changed_and_keeps_the_better(short, tmp_path):
     assert go_on(tmp_path / "stopped", resume=True)[0] == data
 
 
+def test_what_detect_used_before_is_measured_too(short, tmp_path):
+    base, go_on = short
+    one = OperatingPoint(n_stages=1, min_neighbors=1)
+    used = Cascade.load(base).with_metadata({OPERATING_POINT: one.as_dict()})
+    used.save(tmp_path / "used.xml")
+    go_on(tmp_path / "out", continue_from=tmp_path / "used.xml")
+    metadata = Cascade.load(tmp_path / "out" / "cascade.xml").metadata
+    assert [one["n_stages"] for one in metadata["base"]["scenes"]] == [1, 2]
+
+
 def test_continuing_without_scenes_says_how_to_go_back(pictures, short, tmp_path):
     base, go_on = short
     more = [pictures / "more"]

@@ -147,5 +147,6 @@ class _Harvest:
         if self._n_kept:
             console.print(
                 "learn from them: vjcascade train CROPS PHOTOS "
-                f"--continue {model} --more-negatives {self._folder} --output NEW"
+                f"--continue {model} --more-negatives {self._folder} --output NEW; it says how many are left, and with "
+                "--validate SCENES what that costs in recall"
             )

@@ -357,8 +357,9 @@ def _refuse_differences(path: Path, old: Mapping[str, Any], new: Mapping[str, An
         raise SettingsError(f"{path} was trained otherwise and cannot be resumed; {differences}. {_ADVICE}")
     if changed:
         what = " and ".join(name.removeprefix("data.").removesuffix("_sha256") for name in changed)
+        kind = "pictures or boxes" if "data.scenes_sha256" in changed else "pictures"
         raise SettingsError(
-            f"{path} cannot be resumed: as many {what} as before, but other pictures or boxes, or the "
+            f"{path} cannot be resumed: as many {what} as before, but other {kind}, or the "
             f"same in another order, as when one was renamed. {_ADVICE}"
         )
 

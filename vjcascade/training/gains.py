@@ -82,8 +82,10 @@ def operating_point(records: Sequence[StageRecord], base: BaseFigures | None) ->
 
     Parameters
     ----------
-    records, base
-        As for `scene_figures`.
+    records : sequence of StageRecord
+        Of all stages that have one.
+    base : BaseFigures or None
+        Of the model that was continued.
 
     Returns
     -------
@@ -106,8 +108,10 @@ def why_no_longer_gains(records: Sequence[StageRecord], base: BaseFigures | None
 
     Parameters
     ----------
-    records, base
-        As for `scene_figures`.
+    records : sequence of StageRecord
+        Of all stages that have one.
+    base : BaseFigures or None
+        Of the model that was continued.
     n_continued : int
         Stages of the model that was continued: at least `PATIENCE` more are tried.
 

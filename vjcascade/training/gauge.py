@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,7 +12,6 @@ from vjcascade.training.checkpoint import RunState
 from vjcascade.training.data.training_data import TrainingData
 from vjcascade.training.events import Listener, Note, ProgressReporter, StageRecord
 from vjcascade.training.gains import BaseFigures, say_scenes, say_trade, scene_figures
-from vjcascade.training.mining.negatives import expected_pass_rate
 from vjcascade.training.mining.retained_negatives import RetainedNegatives
 from vjcascade.training.survivors import Survivors
 from vjcascade.training.usage import Stopwatch
@@ -59,7 +59,7 @@ class Gauge:
         scenes = []
         if self._validation is not None:
             for n in sorted({state.n_used, n_stages}):
-                rate = expected_pass_rate([one for one in records if one.stage <= n], n)
+                rate = _recorded_rate([one for one in records if one.stage <= n])
                 progress = ProgressReporter(f"trying the first {n} stages on the scenes", self._listener)
                 scenes.append(self._validation.figures(base.first_stages(n), rate, progress))
         survivors = Survivors(self._data, base, RetainedNegatives.none(base.window), self._n_threads)
@@ -68,7 +68,7 @@ class Gauge:
             n_stages,
             survivors.hit_rate if held_out is None else held_out,
             scenes=[one for one in scenes if one is not None],
-            false_alarms=self._false_alarms(base, expected_pass_rate(records, n_stages)),
+            false_alarms=self._false_alarms(base, _recorded_rate(records)),
         )
 
     def take_rate(self, pass_rate: float) -> None:
@@ -78,7 +78,22 @@ class Gauge:
             self._state.base_figures = msgspec.structs.replace(base, false_alarm_rate=pass_rate)
 
     def with_scenes(self, record: StageRecord, cascade: Cascade, clock: Stopwatch) -> StageRecord:
-        """Return the record of a stage with what the cascade finds in the scenes."""
+        """Return the record of a stage with what the cascade finds in the scenes.
+
+        Parameters
+        ----------
+        record : StageRecord
+            Of the newest stage.
+        cascade : Cascade
+            All stages so far.
+        clock : Stopwatch
+            Takes the time.
+
+        Returns
+        -------
+        StageRecord
+            The same if there are no scenes, or too many of their windows pass.
+        """
         if self._validation is None:
             return record
         progress = ProgressReporter(f"stage {record.stage}: trying the scenes", self._listener)
@@ -118,3 +133,8 @@ class Gauge:
 
         progress = ProgressReporter("looking for false alarms in the further photos", self._listener)
         return count_false_alarms(cascade, self._data.further_photos, pass_rate, self._n_threads, progress)
+
+
+def _recorded_rate(records: Sequence[StageRecord]) -> float:
+    """Return the share of windows that should pass the last of these stages; 0, which is always tried, without any."""
+    return records[-1].overall_false_alarm_rate if records else 0.0
