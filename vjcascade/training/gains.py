@@ -30,8 +30,8 @@ class BaseFigures(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         What it finds in the scenes, if they were tried: with all its stages, and with those that `vjcascade detect`
         uses.
     false_alarms : int or None
-        In the further photos that training learns from, with the default settings of a detector; None if there are
-        none, or too many windows pass.
+        Windows that pass in the further photos, which training learns from, before they are grouped; None if there are
+        no such photos, or too many windows pass.
     """
 
     n_stages: Count
@@ -174,7 +174,7 @@ def say_trade(
     figures : sequence of SceneFigures
         From `scene_figures`.
     false_alarms : int or None
-        Now, in the further photos.
+        Windows that pass now in the further photos.
 
     Returns
     -------
@@ -194,8 +194,8 @@ def say_trade(
         )
     if base.false_alarms is not None and false_alarms is not None:
         clauses.append(
-            f"false alarms in the further photos, which it has learned: {base.false_alarms:,} before, {false_alarms:,} "
-            "now"
+            f"windows of the further photos, which it has learned, that pass: {base.false_alarms:,} before, "
+            f"{false_alarms:,} now"
         )
     by_stages = {one.n_stages: one for one in figures}
     pair = [by_stages.get(n) for n in (base.n_stages, last.stage)]

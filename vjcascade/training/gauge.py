@@ -122,11 +122,11 @@ class Gauge:
         if base is not None and records and records[-1].stage > base.n_stages:
             texts.append(say_trade(base, records[-1], tried, alarms))
         elif alarms is not None:
-            texts.append(f"false alarms in the further photos, which it has learned: {alarms:,}")
+            texts.append(f"windows of the further photos, which it has learned, that pass: {alarms:,}")
         return ". ".join(one[:1].upper() + one[1:] if i else one for i, one in enumerate(texts))
 
     def _false_alarms(self, cascade: Cascade, pass_rate: float) -> int | None:
-        """Return how many false alarms are left in the further photos, if there are such photos."""
+        """Return how many windows of the further photos pass, if there are such photos."""
         if self._data.further_photos is None:
             return None
         from vjcascade.training.validation import count_false_alarms

@@ -166,7 +166,7 @@ class Validation:
 def count_false_alarms(
     cascade: Cascade, photos: BackgroundImages, pass_rate: float, n_threads: int, progress: ProgressReporter
 ) -> int | None:
-    """Count what a model takes for the object in photos that do not show it, with a detector's default settings.
+    """Count the windows that a model takes for the object in photos that do not show it, before they are grouped.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def count_false_alarms(
     """
     none = np.empty((0, 4))
     truth = [(none, photos.ignored(i).astype(np.float64)) for i in range(len(photos))]
-    matches = _matches(cascade, pass_rate, photos.photos, truth, [USUAL_NEIGHBORS], n_threads, progress)
+    matches = _matches(cascade, pass_rate, photos.photos, truth, [0], n_threads, progress)
     return None if matches is None else int(sum(one.false_alarms.sum() for one in matches[0]))
 
 
@@ -214,9 +214,10 @@ def _matches(
         except SettingsError:  # more windows than that
             return None
         n_left -= len(scan)
-        classes = window_classes(scan.raw_windows(cascade))
+        raw = scan.raw_windows(cascade)
+        classes = window_classes(raw) if any(neighbors) else raw
         for judged, least in zip(matches, neighbors, strict=True):
-            found = clipped(large_classes(classes, least), scan.size)
+            found = clipped(large_classes(classes, least) if least else raw, scan.size)
             judged.append(rule.match(found.boxes, found.ranking_scores, boxes, ignored))
         progress.report(number, len(pictures))
     return matches
