@@ -76,7 +76,21 @@ class AnnotationReport:
 
 
 def check_annotations(kind: Format, path: Path | None, inputs: Sequence[Input]) -> list[Path]:
-    """Refuse before the work what has no place in annotations; return the files that will be written.
+    """Refuse before the work what has no place in annotations.
+
+    Parameters
+    ----------
+    kind : Format
+        One of `ANNOTATIONS`.
+    path : Path or None
+        The file or folder; None for standard output.
+    inputs : sequence of Input
+        What will be searched.
+
+    Returns
+    -------
+    list of Path
+        The files that will be written, one for each picture where the format is a folder.
 
     Raises
     ------

@@ -104,7 +104,7 @@ def test_a_table_needs_names_of_columns(folder):
         read(folder, f"file,x,y,w,h\n{'a' * 200_000},1,2,3,4")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.text(alphabet='a.png,;"\n\t\0 123e-+', max_size=60))
 def test_hostile_tables_end_in_a_sentence_or_in_boxes(folder, rest):
     try:
@@ -112,3 +112,9 @@ def test_hostile_tables_end_in_a_sentence_or_in_boxes(folder, rest):
     except SourceError:
         return
     assert all(len(box) == 4 for one in found.pictures for box in one.boxes)
+
+
+def test_endless_names_are_cut_short(folder):
+    (fault,) = read(folder, f"file,x,y,w,h\na.png{'9' * 5000},1,2,3,4\n").faults
+    assert "a blank is missing between a.png and 999" in fault.reason
+    assert len(fault.reason) < 1500

@@ -61,7 +61,7 @@ def test_a_file_of_opencv_is_read_exactly(tmp_path, crops, unused, leading):
         assert (read.size, read.notes) == (Size(20, 12), ())
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(arrays.arrays(np.uint8, st.tuples(st.integers(1, 4), st.integers(4, 9), st.integers(4, 9))))
 def test_what_is_written_is_what_opencv_writes_and_comes_back(tmp_path, windows):
     write_vec(tmp_path / "a.vec", windows)

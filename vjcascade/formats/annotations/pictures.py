@@ -251,7 +251,7 @@ class PictureFinder:
     def _hint(self, name: str) -> str:
         run_together = NO_BLANK.fullmatch(name)
         if run_together and self.find(run_together[1]) is not None:
-            return f"; a blank is missing between {run_together[1]} and {run_together[2]}"
+            return f"; a blank is missing between {run_together[1]} and {brief(run_together[2])}"
         is_folder = any(os.path.isdir(base / name) for base in self._bases)  # noqa: PTH112  as in `find`
         return "; it is a folder, and a list names pictures" if is_folder else ""
 

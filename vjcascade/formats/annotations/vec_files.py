@@ -119,7 +119,8 @@ def read_vec(path: str | os.PathLike[str], size: Size | None = None) -> VecSampl
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_vec(f"{folder}/a.vec", np.arange(64, dtype=np.uint8).reshape(1, 8, 8))
+    ...     crop = np.add.outer(np.arange(8), 30 * np.arange(8)).astype(np.uint8)
+    ...     write_vec(f"{folder}/a.vec", crop[None])
     ...     read_vec(f"{folder}/a.vec").size
     Size(width=8, height=8)
     """

@@ -67,6 +67,20 @@ def write_annotations(path: Path, pictures: Sequence[AnnotatedPicture], kind: st
 def annotation_files_of(path: Path, pictures: Sequence[AnnotatedPicture], kind: str) -> dict[Path, bytes]:
     """Return the contents of the files that `write_annotations` writes.
 
+    Parameters
+    ----------
+    path : Path
+        The file or folder.
+    pictures : sequence of AnnotatedPicture
+        With their sizes.
+    kind : {"coco", "yolo", "voc", "csv"}
+        The format.
+
+    Returns
+    -------
+    dict of Path to bytes
+        The contents by file.
+
     Raises
     ------
     SourceError
@@ -77,6 +91,20 @@ def annotation_files_of(path: Path, pictures: Sequence[AnnotatedPicture], kind: 
 
 def names_of_files(path: Path, pictures: Sequence[Path], kind: str) -> dict[Path, Path]:
     """Return the text file or XML file of each picture, in a folder for all.
+
+    Parameters
+    ----------
+    path : Path
+        The folder.
+    pictures : sequence of Path
+        Picture files.
+    kind : {"yolo", "voc"}
+        The format.
+
+    Returns
+    -------
+    dict of Path to Path
+        The file of each picture.
 
     Raises
     ------
