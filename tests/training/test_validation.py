@@ -80,7 +80,7 @@ def run(pictures, output, settings=SETTINGS, *, listener=None, scenes="scenes.tx
     if scenes:
         options["validate"] = pictures / scenes
     sources = pictures / "pos", pictures / "neg"
-    train(*sources, output, settings, window=(8, 8), n_threads=1, listener=listen, **options)
+    train(*sources, output, settings, window=(8, 8), listener=listen, **{"n_threads": 1, **options})
     return (output / "cascade.xml").read_bytes(), events
 
 
@@ -173,6 +173,11 @@ def test_an_interrupted_run_goes_on_with_the_same_bytes(pictures, whole, tmp_pat
     data, events = run(pictures, tmp_path / "out", longer, resume=True)
     assert data == whole[1]
     assert ended(events) == ended(whole[2])
+
+
+def test_threads_do_not_matter(pictures, whole, tmp_path):
+    longer = replace(SETTINGS, max_stages=9)
+    assert run(pictures, tmp_path / "out", longer, n_threads=3)[0] == whole[1]
 
 
 def test_scenes_change_no_stage(pictures, whole, tmp_path):
@@ -289,16 +294,12 @@ def test_continuing_without_scenes_says_how_to_go_back(pictures, short, tmp_path
     text = ended(events)
     assert "To go back: vjcascade convert MODEL OLD.xml --stages 2" in text
     said = re.search(
-        r"false alarms in the further photos, which it has learned, that pass: (\d+) before, (\d+) now", text
+        r"windows of the further photos, which it has learned, that pass: (\d+) before, (\d+) now", text
     )
     cascade = Cascade.load(tmp_path / "out" / "cascade.xml")
-    found = [
-        sum(
-            len(Detector(one, min_neighbors=0).detect(imaging.read_image(path)))
-            for path in (pictures / "more").iterdir()
-        )
-        for one in (Cascade.load(base), cascade)
-    ]
+    photos = [imaging.read_image(path) for path in (pictures / "more").iterdir()]
+    detectors = [Detector(one, min_neighbors=0) for one in (Cascade.load(base), cascade)]
+    found = [sum(len(one.detect(photo)) for photo in photos) for one in detectors]
     assert [int(n) for n in said.groups()] == found
     assert found[0] > 0
     assert OPERATING_POINT not in cascade.metadata  # the base's scenes say nothing of the new stage
