@@ -27,7 +27,7 @@ from vjcascade.training import TrainingSettings
 
 PROJECT = Path(__file__).resolve().parents[1]
 MODELS = PROJECT / "models"
-SETTINGS = TrainingSettings()
+SETTINGS = TrainingSettings(baseline=False)
 FALSE_ALARMS = (0, 1, 2, 5, 10)
 """In all scenes of a set: where recall is read."""
 

@@ -23,7 +23,7 @@ from vjcascade.report.summary import advice, answer
 from vjcascade.report.training_run import Run
 from vjcascade.training.events import Rates
 from vjcascade.training.history import History, StageHistory
-from vjcascade.training.settings import TrainingSettings
+from vjcascade.training.settings import Mirror, TrainingSettings
 from vjcascade.types import FEATURE_DTYPE, FeatureType, Size
 
 NONE = np.empty((0, 1, 1), np.uint8)
@@ -74,6 +74,8 @@ SETTINGS = TrainingSettings(
     booster="adaboost",
     costs="3:2",
     mode=HaarMode.ALL,
+    copies=4,
+    mirror=Mirror.NO,
     hit_rate=0.99,
     false_alarm_rate=0.3,
     max_stages=3,

@@ -35,6 +35,9 @@ N_FALSE_ALARMS_SHOWN = 24
 MIN_TO_TUNE_ON = 40
 """Thresholds are tuned on so many held-out positives even where the hit rate allows no miss among them: one is."""
 
+PATIENCE = 40
+"""A stage ends where so many weak classifiers did not bring its false-alarm rate down: it has only learns by heart."""
+
 FALSE_ALARMS_EXPECTED = 10
 """A false-alarm rate counts as measured where the target would leave at least so many false alarms."""
 
@@ -254,9 +257,8 @@ class StageTrainer:
             integrals = WindowIntegrals.of(training, tilted=self._tilted)
             samples = WindowSamples(self._store, integrals, len(windows.positives), windows.stayed)
             search = StumpSearch(samples, self._n_threads, self._histograms)
-            panel = _Panel(samples, windows, settings)
         with clock.part("boosting"):
-            weak, ended_by = _grow(search, panel, settings, number, progress)
+            weak, ended_by, panel = _grow(search, samples, windows, settings, number, progress)
         if not weak:
             return None
         baseline = None
@@ -279,11 +281,18 @@ class StageTrainer:
 
 
 def _grow(
-    search: StumpSearch, panel: _Panel, settings: TrainingSettings, number: int, progress: ProgressReporter
-) -> tuple[list[WeakClassifier], str]:
-    """Add weak classifiers until the targets hold; return them and why it ended."""
+    search: StumpSearch,
+    samples: WindowSamples,
+    windows: StageWindows,
+    settings: TrainingSettings,
+    number: int,
+    progress: ProgressReporter,
+) -> tuple[list[WeakClassifier], str, _Panel]:
+    """Add weak classifiers until the targets hold or no more help; return them, why it ended, and their scores."""
+    panel = _Panel(samples, windows, settings)
     booster = make_booster(settings.booster, settings.costs, settings.max_weak)
     weak: list[WeakClassifier] = []
+    least, n_best = np.inf, 0
     for one in islice(boost(search, booster, max_depth=settings.max_depth), settings.max_weak):
         weak.append(one)
         panel.add(one)
@@ -291,12 +300,19 @@ def _grow(
         progress.report(len(weak), settings.max_weak, f"false-alarm rate {rates.false_alarm_rate:.3f}")
         progress.listener(RoundDone(number, len(weak), rates, panel.rates(NATURAL_THRESHOLD)))
         if rates.false_alarm_rate <= settings.false_alarm_rate:
-            return weak, "targets reached"
+            return weak, "targets reached", panel
         if one.perfect:
-            return weak, "every training window is classified rightly"
+            return weak, "every training window is classified rightly", panel
+        if rates.false_alarm_rate < least:
+            least, n_best = rates.false_alarm_rate, len(weak)
+        elif len(weak) - n_best >= PATIENCE:
+            best = _Panel(samples, windows, settings)
+            for kept in weak[:n_best]:
+                best.add(kept)
+            return weak[:n_best], f"{PATIENCE} more weak classifiers let no fewer false alarms pass", best
     if len(weak) == settings.max_weak:
-        return weak, f"{settings.max_weak} weak classifiers, the most allowed"
-    return weak, "no further weak classifier is better than chance"
+        return weak, f"{settings.max_weak} weak classifiers, the most allowed", panel
+    return weak, "no further weak classifier is better than chance", panel
 
 
 def _as_stage(pool: NDArray[np.void], weak: Sequence[WeakClassifier], threshold: np.float32) -> Stage:

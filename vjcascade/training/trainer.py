@@ -29,7 +29,7 @@ from vjcascade.training.gauge import Gauge
 from vjcascade.training.memory_plan import MemoryEstimate
 from vjcascade.training.mining.negatives import Negatives, NegativesSearch, search_memory
 from vjcascade.training.settings import TrainingSettings
-from vjcascade.training.stage import StageResult, StageTrainer, StageWindows
+from vjcascade.training.stage import MIN_TO_TUNE_ON, StageResult, StageTrainer, StageWindows
 from vjcascade.training.survivors import Survivors
 from vjcascade.training.usage import Stopwatch, resident_memory
 
@@ -42,8 +42,16 @@ MAX_HIT_RATE_SHORTFALL = 0.4
 MIN_LOST = 3
 """Fewer held-out positives lost may be chance."""
 
-MIN_RATE_GAP = 0.01
+MIN_RATE_GAP = 0.05
 """By so much, at least, a stage's hit rate is above its false-alarm rate."""
+
+MAX_CHANCE = 0.01
+"""A stage is not added if its rates may differ by chance with a larger probability."""
+
+_WHY_NOT = (
+    "The object may be visible in the photos (look through them, or give its boxes), the crops may be too few or too "
+    "unlike each other or the scenes, or there is nothing to tell apart"
+)
 
 _TOO_EASY = (
     "one weak classifier separates everything; the negatives may be too easy: give photos like those that the "
@@ -165,10 +173,11 @@ def _checked(result: StageResult | None, windows: StageWindows, settings: Traini
     if result is None or result.tuned.false_alarm_rate == 1:
         raise TrainingError("positives and the remaining negatives cannot be separated")
     hits, false_alarms = result.tuned.hit_rate, result.tuned.false_alarm_rate
-    if hits < false_alarms + MIN_RATE_GAP:
+    measured = windows.held_out_positives if result.hit_rate_on == "held-out" else windows.positives
+    if hits < false_alarms + MIN_RATE_GAP or _may_be_chance(hits, false_alarms, len(measured)):
         raise TrainingError(
             f"the next stage would pass {hits:.1%} of the positives and {false_alarms:.1%} of the negatives, so it is "
-            "not added. There may be nothing to tell apart: check that the crops show one kind of object"
+            f"not added. {_WHY_NOT}"
         )
     n_held_out, n_passed = len(windows.held_out_positives), len(result.passed.held_out_positives)
     if (
@@ -177,11 +186,22 @@ def _checked(result: StageResult | None, windows: StageWindows, settings: Traini
     ):
         raise TrainingError(
             f"the next stage would pass {n_passed} of {n_held_out} held-out positives ({n_passed / n_held_out:.1%}; "
-            f"{settings.hit_rate:.1%} are asked for), so it is not added. The object may be visible in the photos "
-            "(look through them, or give its boxes), the crops may be too few or too unlike each other, or there is "
-            "nothing to tell apart"
+            f"{settings.hit_rate:.1%} are asked for), so it is not added. {_WHY_NOT}"
         )
     return result
+
+
+def _may_be_chance(hit_rate: float, false_alarm_rate: float, n_positives: int) -> bool:
+    """Tell whether a stage that passes positives and negatives alike would miss as few of so many positives.
+
+    Of very few, hardly any stage could show that it does not.
+    """
+    from scipy.special import bdtr  # type: ignore[import-untyped]
+
+    n_missed = round((1 - hit_rate) * n_positives)
+    return n_positives >= MIN_TO_TUNE_ON and bool(
+        bdtr(n_missed, n_positives, 1 - false_alarm_rate) > MAX_CHANCE
+    )
 
 
 def _stage_done(
