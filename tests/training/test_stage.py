@@ -14,6 +14,7 @@ from vjcascade.detection import evaluate_windows
 from vjcascade.features import HaarMode, enumerate_haar
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.learning.samples import samples_of
+from vjcascade.training import stage
 from vjcascade.training.events import Progress, RoundDone, null_listener
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.stage import NATURAL_THRESHOLD, StageTrainer, StageWindows, _file_threshold, _Panel
@@ -166,6 +167,32 @@ def test_perfection_ends_a_stage(rng):
     assert result.ended_by == "every training window is classified rightly"
     assert len(result.stage.thresholds) == 1
     assert result.tuned.false_alarm_rate == 1
+
+
+def test_what_helps_no_more_ends_a_stage(windows, monkeypatch):
+    """The stage is the best one so far, as if it had ended there, and the detector passes what training counted."""
+    alike = windows.positives[:20]  # nothing tells them apart
+    windows = replace(
+        windows,
+        negatives=np.concatenate([windows.negatives, alike]),
+        held_out_negatives=NONE,
+    )
+    wanted = replace(SETTINGS, false_alarm_rate=1e-3, max_weak=30, baseline=False)
+    events = []
+    whole = train(windows, wanted, listener=events.append)
+    rates = [event.tuned.false_alarm_rate for event in events if isinstance(event, RoundDone)]
+    assert len(rates) == len(whole.stage.thresholds) > 10
+    monkeypatch.setattr(stage, "PATIENCE", 4)
+    n_best = next(n for n in range(1, 26) if min(rates[n : n + 4]) >= rates[n - 1] == min(rates[:n]))
+    result = train(windows, wanted)
+    assert result.ended_by == "4 more weak classifiers let no fewer false alarms pass"
+    assert len(result.stage.thresholds) == n_best < len(rates)
+    assert result.tuned.false_alarm_rate == rates[n_best - 1]
+    assert result.stage.thresholds.tolist() == whole.stage.thresholds[:n_best].tolist()
+    assert pass_rate(result.stage, windows.held_out_positives) == result.tuned.hit_rate
+    assert pass_rate(result.stage, windows.negatives) == result.tuned.false_alarm_rate
+    at_once = train(windows, replace(wanted, max_weak=n_best))
+    assert at_once.stage.threshold == result.stage.threshold
 
 
 def test_chance_ends_a_stage(windows):
