@@ -17,7 +17,7 @@ import skimage
 
 from vjcascade import Cascade, Size
 from vjcascade.evaluation import OperatingPoint
-from vjcascade.imaging import read_gray, read_image, write_image
+from vjcascade.imaging import read_gray, read_image, resize_crop, write_image
 from vjcascade.video import VideoSink
 
 PROJECT = Path(__file__).parents[1]
@@ -33,14 +33,15 @@ def code_blocks(language: str) -> list[str]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with what the README talks of, its commands run in it.
 
-    Photos are few and plain, so that training ends early.
+    Crops are small, which makes a small window, and photos few and plain, so that training ends early.
     """
     folder = tmp_path_factory.mktemp("readme")
     for name in ("crops", "photos"):
         (folder / name).mkdir()
     faces = np.load(PICTURES / "lfw_subset.npy")[:60]
     for i, face in enumerate(faces):
-        write_image(folder / "crops" / f"{i}.png", np.round(face * 255).astype(np.uint8))
+        small = resize_crop(np.round(face * 255).astype(np.uint8), Size(14, 14))
+        write_image(folder / "crops" / f"{i}.png", small)
     for i, name in enumerate(("brick", "grass", "gravel") * 4):
         photo = read_image(PICTURES / f"{name}.png")
         write_image(folder / "photos" / f"{i}.png", photo[40 * i : 40 * i + 60, :80])

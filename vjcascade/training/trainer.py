@@ -42,7 +42,7 @@ MAX_HIT_RATE_SHORTFALL = 0.4
 MIN_LOST = 3
 """Fewer held-out positives lost may be chance."""
 
-MIN_RATE_GAP = 0.05
+MIN_RATE_GAP = 0.02
 """By so much, at least, a stage's hit rate is above its false-alarm rate."""
 
 MAX_CHANCE = 0.01
@@ -173,8 +173,8 @@ def _checked(result: StageResult | None, windows: StageWindows, settings: Traini
     if result is None or result.tuned.false_alarm_rate == 1:
         raise TrainingError("positives and the remaining negatives cannot be separated")
     hits, false_alarms = result.tuned.hit_rate, result.tuned.false_alarm_rate
-    measured = windows.held_out_positives if result.hit_rate_on == "held-out" else windows.positives
-    if hits < false_alarms + MIN_RATE_GAP or _may_be_chance(hits, false_alarms, len(measured)):
+    n_measured = len(windows.held_out_positives) if result.hit_rate_on == "held-out" else 0
+    if hits < false_alarms + MIN_RATE_GAP or _may_be_chance(hits, false_alarms, n_measured):
         raise TrainingError(
             f"the next stage would pass {hits:.1%} of the positives and {false_alarms:.1%} of the negatives, so it is "
             f"not added. {_WHY_NOT}"
