@@ -178,16 +178,18 @@ def measured(cascade: Cascade, test: TestSet, unpacked: Path) -> str:
     """Return what a model finds in the scenes of a set, in Markdown."""
     scenes = read_scenes(unpacked / test.boxes)
     protocol = Protocol(rule=test.rule, counts=FALSE_ALARMS)
-    (model,) = evaluate([Candidate("model", Detector(cascade))], scenes, protocol).models
+    evaluation = evaluate([Candidate("model", Detector(cascade))], scenes, protocol)
+    intervals = evaluation.intervals(evaluation.models[0])
+    written = [figure.written(one) for figure, one in zip(evaluation.figures, intervals, strict=True)]
     rows = "\n".join(
-        f"| {figure.name} | {figure.written(value)[0]} | {figure.written(value)[1]} to {figure.written(value)[2]} |"
-        for figure, value in zip(protocol.figures, model.values, strict=True)
+        f"| {figure.name} | {mean} | {low} to {high} |"
+        for figure, (mean, low, high) in zip(evaluation.figures, written, strict=True)
     )
     n_objects = pluralize(int(scenes.n_objects.sum()), "object")
     return f"""### {test.title}
 {pluralize(len(scenes), "scene")} with {n_objects}; a hit: {test.rule}.
 
-| | measured | 95 % of draws of scenes |
+| shares in % | measured | 95 % of draws of scenes |
 |---|---|---|
 {rows}"""
 

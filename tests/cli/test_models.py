@@ -82,3 +82,16 @@ def test_the_folder_of_a_run_stands_for_its_model(run, accept_all, rng):
     assert ran.code == 0
     assert "searched: 1" in ran.err
     assert "mean.png" not in ran.out
+
+
+@pytest.mark.parametrize("command", ["detect", "inspect", "convert"])
+def test_a_model_that_is_on_this_machine_goes_by_its_name(run, tmp_path, monkeypatch, rng, command):
+    monkeypatch.chdir(tmp_path)
+    write_image("a.png", builders.smooth_noise(rng, 30, 30))
+    after = {"detect": ["a.png"], "inspect": [], "convert": ["copy.xml"]}[command]
+    by_name = run(command, "frontalface", *after)
+    assert by_name.code == 0
+    assert run(command, shipped_model(), *after).out == by_name.out
+    unknown = run(command, "frontalfaces", *after)
+    assert unknown.code == 2
+    assert "no model file 'frontalfaces' on this machine" in unknown.err

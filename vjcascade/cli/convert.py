@@ -44,11 +44,13 @@ def convert(
     shift_last : int
         With --shift: how many of the last stages kept are changed; all if not given.
     """
+    from vjcascade.cli.models import named_model
     from vjcascade.cli.outputs import check_output_file, refuse_overwriting
     from vjcascade.formats import load_cascade, save_cascade
 
     _check_name(output)
     check_output_file(output)
+    model = named_model(model)
     refuse_overwriting([output], kept=[model])
     cascade = _changed(load_cascade(model), stages, shift, shift_last)
     try:

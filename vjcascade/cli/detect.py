@@ -98,7 +98,7 @@ def detect(  # noqa: PLR0913  each is a user's choice
     from vjcascade.cli.compiling import SECONDS_FOR_DETECTION, compile_notice
     from vjcascade.cli.drawing import plan_drawings
     from vjcascade.cli.inputs import Input, find_inputs, refuse_addresses
-    from vjcascade.cli.models import split_model
+    from vjcascade.cli.models import named_model, split_model
     from vjcascade.cli.outputs import output_folder, refuse_overwriting
     from vjcascade.cli.search import Search
     from vjcascade.formats.annotations.writing import FOLDER_FORMATS
@@ -122,7 +122,7 @@ def detect(  # noqa: PLR0913  each is a user's choice
         raise SettingsError("--label is for --format coco, yolo or voc: add one of these, or leave it out")
     if not is_annotation:
         _check_output(output)
-    model = model or _faces()
+    model = named_model(model) if model else _faces()
     shared = {
         "scale_factor": scale_factor,
         "min_neighbors": min_neighbors,

@@ -31,11 +31,13 @@ def inspect(model: Path, /) -> None:
     Parameters
     ----------
     model : path
-        Cascade file, as trained here or by OpenCV.
+        Cascade file, as trained here or by OpenCV, folder of a training run, or name of a model on this machine.
     """
     from vjcascade.cascade import Cascade
     from vjcascade.cli.console import PlainConsole
+    from vjcascade.cli.models import named_model
 
+    model = named_model(model)
     console = PlainConsole(sys.stdout)
     for line in _lines(model, Cascade.load(model)):
         console.print(line)

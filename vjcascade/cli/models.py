@@ -82,10 +82,13 @@ def named_model(word: Path) -> Path:
     """
     from vjcascade.compat.data import find
 
-    if (word / MODEL_NAME).is_file():
-        return word / MODEL_NAME
-    is_bare = word.name == str(word) and not word.suffix
-    return find(word) if is_bare and not word.exists() else word
+    try:
+        if (word / MODEL_NAME).is_file():
+            return word / MODEL_NAME
+        is_bare = word.name == str(word) and not word.suffix and not word.exists()
+    except OSError:  # a name that is too long, for example: whoever opens it says so
+        return word
+    return find(word) if is_bare else word
 
 
 def tuned_point(model: Path, cascade: Cascade) -> OperatingPoint | None:

@@ -37,7 +37,7 @@ def negatives(
     Parameters
     ----------
     model : path
-        Cascade file, as trained here or by OpenCV.
+        Cascade file, as trained here or by OpenCV, folder of a training run, or name of a model on this machine.
     sources : path
         Videos, pictures and folders of pictures that do not show the object: all that is found is a false alarm.
     output : path
@@ -57,6 +57,7 @@ def negatives(
     from vjcascade.cascade import Cascade
     from vjcascade.cli.compiling import SECONDS_FOR_DETECTION, compile_notice
     from vjcascade.cli.inputs import find_inputs, refuse_addresses
+    from vjcascade.cli.models import named_model
     from vjcascade.cli.outputs import output_folder
     from vjcascade.cli.process import start_compiler
 
@@ -68,6 +69,7 @@ def negatives(
             raise SettingsError(
                 f"--output {output} lies in {source}, which is searched: the next run would search its own pictures"
             )
+    model = named_model(model)
     start_compiler()
     from vjcascade.detection import Detector
 

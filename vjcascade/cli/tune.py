@@ -40,7 +40,7 @@ def tune(  # noqa: PLR0913  each is a user's choice
     Parameters
     ----------
     model : path
-        Cascade file, as trained here or by OpenCV.
+        Cascade file, as trained here or by OpenCV, folder of a training run, or name of a model on this machine.
     scenes : path
         Pictures with true boxes, which training must not have seen: a list, one NAME COUNT X Y WIDTH HEIGHT ... in a
         line (COUNT may be 0), or annotations in another format, as CSV, COCO, YOLO or Pascal VOC.
@@ -61,12 +61,14 @@ def tune(  # noqa: PLR0913  each is a user's choice
     """
     from vjcascade.cascade import Cascade
     from vjcascade.cli.console import PlainConsole
+    from vjcascade.cli.models import named_model
     from vjcascade.cli.outputs import check_output_file, refuse_overwriting
     from vjcascade.cli.process import start_compiler
     from vjcascade.evaluation.goals import Goal
 
     goal, rule = Goal(recall, fppi, precision), (hits or HitOptions()).chosen
     check_output_file(output)
+    model = named_model(model)
     refuse_overwriting([output], kept=[model, scenes])
     cascade = Cascade.load(model)
     listed = (listing or SceneOptions()).read(scenes)

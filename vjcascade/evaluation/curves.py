@@ -399,7 +399,8 @@ class RecallAt(Measure):
     def name(self) -> str:
         """For tables."""
         per_picture = " per picture" if self.per_picture else ""
-        return f"recall at {self.false_alarms:g} false alarms{per_picture}"
+        alarms = "false alarm" if self.false_alarms == 1 else "false alarms"
+        return f"recall at {self.false_alarms:g} {alarms}{per_picture}"
 
     def of(self, curve: Curve) -> Floats:
         """Return the number of each curve; see `Measure`."""
