@@ -53,9 +53,9 @@ PLACES = [
 
 @pytest.mark.parametrize("place", PLACES)
 def test_places(nowhere, place):
-    assert list(data.available()) == ["frontalface"]
+    assert list(data.available()) == ["car", "frontalface", "plate"]
     put(nowhere / place, "haarcascade_eye.xml", "notes.xml")
-    assert list(data.available()) == ["frontalface", "haarcascade_eye"]
+    assert list(data.available()) == ["car", "frontalface", "haarcascade_eye", "plate"]
     assert data.find("haarcascade_eye").samefile(nowhere / place / "haarcascade_eye.xml")
     assert Path(data.haarcascades).samefile(nowhere / place)
     assert Path(data.haarcascades).is_absolute()  # else it would be lost with a change of folder
