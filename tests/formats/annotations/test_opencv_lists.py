@@ -137,9 +137,11 @@ def test_no_list(folder: Path) -> None:
 
 def test_a_long_line_of_another_kind_is_read_quickly(folder: Path) -> None:
     (folder / "table.csv").write_text("1 " * 200_000 + "end\n" + "1 " * 200_000)
-    start = time.process_time()
+    start = time.thread_time()
     read = read_boxes_list(folder / "table.csv")
-    assert time.process_time() - start < 2
+    assert (
+        time.thread_time() - start < 20
+    )  # half a second; were each number to look at all others, many minutes
     assert [len(error.reason) < 200 for error in read.errors] == [True, True]
 
 
