@@ -60,6 +60,12 @@ class Survivors:
         n_positives = len(self._data.held_out_positives)
         return len(self.held_out_positives) / n_positives if n_positives else None
 
+    @property
+    def held_out_crops(self) -> tuple[int, int]:
+        """How many held-out positives are crops, not copies of crops, and how many of these pass all stages."""
+        n_crops = len(self._data.held_out_positives) - self._data.n_held_out_copies
+        return n_crops, int(np.count_nonzero(self.held_out_positives < n_crops))
+
     def positive_windows(self) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
         """Return the positives that pass all stages: those to train on, and those that are held out.
 

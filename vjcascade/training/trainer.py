@@ -48,6 +48,9 @@ MIN_RATE_GAP = 0.02
 MAX_CHANCE = 0.01
 """A stage is not added if its rates may differ by chance with a larger probability."""
 
+MIN_CROPS_TO_JUDGE = 10
+"""Stages are judged by so many held-out crops, apart from their copies; of fewer, one is too large a share."""
+
 _WHY_NOT = (
     "The object may be visible in the photos (look through them, or give its boxes), the crops may be too few or too "
     "unlike each other or the scenes, or there is nothing to tell apart"
@@ -148,13 +151,14 @@ def train_stages(  # noqa: PLR0913  where all of a run comes together
                 positives, negatives.windows, held_out_positives, held_out.windows, survivors.stayed
             )
             result = _checked(trainer.train(windows, number, clock), windows, settings)
+            survivors.update(windows, result.passed)
+            _check_by_crops(survivors, negatives.pass_rate * result.tuned.false_alarm_rate)
         except TrainingError as error:
             if cascade.n_stages == state.n_continued:
                 raise TrainingError(f"no stage could be trained: {error}") from None
             text = f"training ended early with {pluralize(cascade.n_stages, 'stage')}: {error}"
             listener(Ended(gauge.with_outcome(text)))
             return cascade
-        survivors.update(windows, result.passed)
         longer = cascade.with_stage(result.stage)
         record = _record(number, windows, negatives, result, survivors)
         record = gauge.with_scenes(record, longer, clock)
@@ -174,7 +178,9 @@ def _checked(result: StageResult | None, windows: StageWindows, settings: Traini
         raise TrainingError("positives and the remaining negatives cannot be separated")
     hits, false_alarms = result.tuned.hit_rate, result.tuned.false_alarm_rate
     n_measured = len(windows.held_out_positives) if result.hit_rate_on == "held-out" else 0
-    if hits < false_alarms + MIN_RATE_GAP or _may_be_chance(hits, false_alarms, n_measured):
+    # Of very few, hardly any stage could show that it is better than chance.
+    is_chance = n_measured >= MIN_TO_TUNE_ON and _may_be_chance(hits, false_alarms, n_measured)
+    if hits < false_alarms + MIN_RATE_GAP or is_chance:
         raise TrainingError(
             f"the next stage would pass {hits:.1%} of the positives and {false_alarms:.1%} of the negatives, so it is "
             f"not added. {_WHY_NOT}"
@@ -191,17 +197,25 @@ def _checked(result: StageResult | None, windows: StageWindows, settings: Traini
     return result
 
 
-def _may_be_chance(hit_rate: float, false_alarm_rate: float, n_positives: int) -> bool:
-    """Tell whether a stage that passes positives and negatives alike would miss as few of so many positives.
+def _check_by_crops(survivors: Survivors, false_alarm_rate: float) -> None:
+    """Raise if the stages so far, with the new one, may pass held-out crops by chance.
 
-    Of very few, hardly any stage could show that it does not.
+    Copies are drawn anew from crops and may come out smoother: that alone tells them from photos, but not the crops.
     """
+    n_crops, n_passed = survivors.held_out_crops
+    if n_crops >= MIN_CROPS_TO_JUDGE and _may_be_chance(n_passed / n_crops, false_alarm_rate, n_crops):
+        raise TrainingError(
+            f"with the next stage, {n_passed} of {n_crops} held-out crops and {false_alarm_rate:.1%} of all windows "
+            f"would pass, so it is not added. {_WHY_NOT}"
+        )
+
+
+def _may_be_chance(hit_rate: float, false_alarm_rate: float, n_positives: int) -> bool:
+    """Tell whether what passes positives and negatives alike would miss as few of so many positives."""
     from scipy.special import bdtr  # type: ignore[import-untyped]
 
     n_missed = round((1 - hit_rate) * n_positives)
-    return n_positives >= MIN_TO_TUNE_ON and bool(
-        bdtr(n_missed, n_positives, 1 - false_alarm_rate) > MAX_CHANCE
-    )
+    return bool(bdtr(n_missed, n_positives, 1 - false_alarm_rate) > MAX_CHANCE)
 
 
 def _stage_done(

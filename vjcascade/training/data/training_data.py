@@ -29,7 +29,7 @@ class TrainingData:
     photos, held_out_photos : BackgroundImages
         Photos without objects.
     n_copies, n_held_out_copies : int
-        How many of the positives are altered copies of the others.
+        How many of the positives, the last ones, are altered copies of the others.
     further_photos : BackgroundImages or None
         Those among the photos to train on that come from further sources.
     """
