@@ -240,6 +240,23 @@ def test_what_is_no_scenes_is_refused_before_a_picture_is_read(tmp_path):
         train(tmp_path / "no", tmp_path / "not", tmp_path / "out", validate=tmp_path / "missing.txt")
 
 
+def test_the_label_chooses_among_the_kinds_of_the_scenes(pictures, tmp_path):
+    """The kind to train on is the one to be found; scenes that name no kinds are taken as they are."""
+    kinds = tmp_path / "scenes.csv"
+    names = [pictures / "scenes" / f"{number:03}.png" for number in range(6)]
+    lines = [f"{name},{kind}\n" for name in names for kind in ("8,9,16,16,square", "30,2,9,9,other")]
+    kinds.write_text("file,x,y,w,h,class\n" + "".join(lines))
+    settings = replace(SETTINGS, max_stages=1)
+    with pytest.raises(SourceError, match=r"2 kinds \(other, square\); choose one of them \(--label\)"):
+        run(pictures, tmp_path / "out", settings, scenes=None, validate=kinds)
+    _, events = run(pictures, tmp_path / "out", settings, scenes=None, validate=kinds, label="square")
+    notes = [event.text for event in events if isinstance(event, Note)]
+    assert any("6 pictures with 6 objects" in note for note in notes)
+    _, events = run(pictures, tmp_path / "list", settings, label="square")
+    notes = [event.text for event in events if isinstance(event, Note)]
+    assert any("6 pictures with 12 objects" in note for note in notes)
+
+
 def test_continuing_says_what_it_changed_and_keeps_the_better(short, tmp_path):
     base, go_on = short
     data, events = go_on(tmp_path / "out", continue_from=base)

@@ -113,6 +113,7 @@ def read_scenes(
     pictures: str | PathLike[str] | None = None,
     category: str | None = None,
     all_pictures: bool = False,
+    category_optional: bool = False,
     cut: bool = True,
 ) -> Scenes:
     r"""Read scenes; what is in the file, not its name, tells its format.
@@ -137,6 +138,8 @@ def read_scenes(
     all_pictures : bool
         Whether all pictures in the folder `pictures`, or else in that of the source, are scenes: those that are not
         named have no objects then. Otherwise they are not searched.
+    category_optional : bool
+        Whether `category` is left aside where the annotations name no kinds at all.
     cut : bool
         Whether boxes that reach beyond their picture are cut to it, as the boxes of detectors are.
 
@@ -163,7 +166,7 @@ def read_scenes(
     """
     path = Path(source)
     folder = None if pictures is None else Path(pictures)
-    read = _read(path, folder, category)
+    read = _read(path, folder, category, is_optional=category_optional)
     scenes = _opened(read, cut=cut)
     if all_pictures:
         scenes += _unnamed(folder or (path if path.is_dir() else path.parent), scenes)
@@ -174,7 +177,7 @@ def read_scenes(
     return Scenes(str(source), scenes, read.format, read.notes)
 
 
-def _read(path: Path, pictures: Path | None, category: str | None) -> Annotations:
+def _read(path: Path, pictures: Path | None, category: str | None, *, is_optional: bool) -> Annotations:
     """Read annotations in the format that they are in."""
     first = () if pictures is None else (pictures,)
     if not path.exists():
@@ -184,6 +187,8 @@ def _read(path: Path, pictures: Path | None, category: str | None) -> Annotation
     if reader_of(path) is None:
         raise SourceError(f"scenes: {path} is a folder, which tells no boxes; {ADVICE}")
     read = read_annotations(path, pictures=first, splits=SPLITS)
+    if is_optional and not read.used_labels:
+        return read
     if read.format == OPENCV_LIST:
         if category is None:
             return read

@@ -83,7 +83,7 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
     min_side : int, optional
         Crops whose shorter side is smaller are not used.
     label : str, optional
-        The kind of object, where annotations have several.
+        The kind of object, where annotations have several; of the scenes to validate with, too.
     more_negatives : sequence
         Further sources, each like `negatives`. All of these serve training; photos to measure with are held out of
         `negatives` only.
@@ -157,7 +157,7 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
     base = None if continue_from is None else BaseModel.load(Path(continue_from), settings.features)
     if base is not None:
         _refuse_too_few_stages(base, settings)
-    scenes = None if validate is None else _checked_scenes(validate)
+    scenes = None if validate is None else _checked_scenes(validate, label)
     photos_limit = int(PHOTOS_SHARE * memory_limit)
     budget = MemoryBudget(max(memory_limit - photos_limit - (resident_memory() or 0), LEAST_TO_DECODE))
     reader = Reader(n_threads, strict, listener, budget, label)
@@ -241,7 +241,7 @@ def _checked_folder(output: str | PathLike[str] | None, *, resume: bool, overwri
     return folder
 
 
-def _checked_scenes(validate: str | PathLike[str] | Scenes) -> Scenes:
+def _checked_scenes(validate: str | PathLike[str] | Scenes, label: str | None) -> Scenes:
     """Return the scenes, read before anything that takes long."""
     from vjcascade.evaluation.scenes import Scenes, read_scenes
 
@@ -252,7 +252,7 @@ def _checked_scenes(validate: str | PathLike[str] | Scenes) -> Scenes:
             f"validate {validate!r:.80} is neither a path nor Scenes: give a list of labelled scenes, or what "
             "`vjcascade.evaluation.read_scenes` returns"
         )
-    return read_scenes(validate)
+    return read_scenes(validate, category=label, category_optional=True)
 
 
 def _validation(
