@@ -82,7 +82,7 @@ class CurveOptions:
 
     score: Score = Score.RANKING
     ties: Ties = Ties.TOGETHER
-    fppi: float = 1.0
+    fppi: float = 0.1
     false_alarms: Annotated[
         list[WholeOption] | None, Parameter(negative="", consume_multiple=True, show_default="0 5 10 50")
     ] = None

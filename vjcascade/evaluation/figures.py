@@ -35,8 +35,8 @@ CURVE, POINT = "curve", "point"
 PER_MEGAWINDOW = 1.0
 """False alarms per million windows at which recall is read."""
 
-LOW_RATE = 0.1
-"""False alarms per picture at which recall is read beside the one that was asked for."""
+RATES = (0.1, 1.0)
+"""False alarms per picture at which recall is read beside the number that was asked for."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def figures_for(false_alarms_per_picture: float, counts: Sequence[int]) -> tuple
     >>> [figure.key for figure in figures_for(1, [5])][2:5]
     ['point_false_alarms_per_picture', 'recall_at_0.1_per_picture', 'recall_at_1_per_picture']
     """
-    rates = sorted({LOW_RATE, false_alarms_per_picture})
+    rates = sorted({*RATES, false_alarms_per_picture})
     per_megawindow = f"recall at {PER_MEGAWINDOW:g} false alarm per million windows"
     return (
         Figure("point_recall", EndRecall(), (POINT,), "recall, as used"),

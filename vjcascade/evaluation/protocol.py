@@ -49,13 +49,13 @@ class Protocol:
     Examples
     --------
     >>> str(Protocol().rule), Protocol().main.name
-    ('intersection over union at least 0.5', 'recall at 1 false alarm a picture')
+    ('intersection over union at least 0.5', 'recall at 0.1 false alarms a picture')
     """
 
     rule: MatchingRule = field(default_factory=IoU)
     score: Score = Score.RANKING
     ties: Ties = Ties.TOGETHER
-    false_alarms_per_picture: float = 1.0
+    false_alarms_per_picture: float = 0.1
     counts: tuple[int, ...] = (0, 5, 10, 50)
     size_bounds: tuple[float, ...] | None = None
     n_resamples: int = N_RESAMPLES
