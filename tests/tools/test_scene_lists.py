@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import build_face_model
 import build_models
 import pytest
 import scene_lists
@@ -15,9 +14,8 @@ from vjcascade.cascade import OPERATING_POINT
 DATA = Path(__file__).parents[3] / "shared" / "data"
 MODELS = sorted((Path(__file__).parents[2] / "models").glob("*.xml"))
 
-TRAINING = (
-    *(f"faces-train/{source}/*" for source in build_face_model.POSITIVES),
-    *(pattern for recipe in build_models.RECIPES.values() for pattern in recipe.positives + recipe.negatives),
+TRAINING = tuple(
+    pattern for recipe in build_models.RECIPES.values() for pattern in recipe.positives + recipe.negatives
 )
 """What the shipped models are trained on."""
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import builders
-import numpy as np
 import pytest
 
-from vjcascade import Size
 from vjcascade.imaging import write_image
 
 
@@ -92,20 +88,3 @@ def test_boosters_have_limits_by_their_kind(program):
     assert other.startswith("another loss: ")
     assert other.endswith("above 1.75: none")
     assert logit.endswith("is 4.00 (logit, 2:1); above 3.5: logit, 2:1")
-
-
-@pytest.mark.parametrize("name", ["build_face_model.py", "face_scenes.py"])
-def test_programs_explain_themselves(run, name):
-    assert "usage:" in run(name, "--help")
-
-
-def test_scenes_are_measured(program, tmp_path, monkeypatch, rng):
-    face_scenes = program("face_scenes")
-    write_image(tmp_path / "scene.png", rng.integers(0, 256, (24, 24), np.uint8))
-    scene = {"file": "scene.png", "subset": "A", "faces": [{"box": [0, 0, 24, 24]}]}
-    (tmp_path / "boxes.json").write_text(json.dumps([scene]))
-    monkeypatch.setattr(face_scenes, "NEIGHBORS", (0,))
-    figures = face_scenes.measure_set(builders.accept_all(Size(24, 24)), tmp_path)
-    assert (figures.n_scenes, figures.n_faces, figures.by_neighbors) == (1, 1, {0: (1.0, 0)})
-    assert figures.hit_rate_at[5] == 1.0
-    assert "1.000 / 0" in face_scenes.table(face_scenes.Figures([figures], 100, 1))

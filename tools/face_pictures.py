@@ -1,0 +1,130 @@
+"""The pictures that models/frontalface.xml is trained on: faces as old, printed and small photos show them, too.
+
+Faces of the web are sharper than those of scanned newspapers and of group pictures. Besides each face as it is, there
+is an altered copy: turned, shifted and scaled a little, every second one mirrored, unevenly lit, blurred and noisy. All pictures of a face stand in one
+strip, so that they stay on one side when samples are held out. Photos without faces are given turned by 180 degrees
+as well, noisy as the faces.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter
+
+from vjcascade.imaging import read_gray, resize_crop, write_image
+from vjcascade.parallel import ordered_map
+from vjcascade.training.data.copies import Region
+from vjcascade.types import Size
+
+Gray = NDArray[np.uint8]
+
+SOURCES = ("caltech10k/train", "lfw/train", "opencv24/train")
+VARIANTS = ("_0", "_3", "_6")
+"""Of the ten that `opencv24` has of each face, mirrored, turned and shifted, these are used."""
+
+PLAIN_VARIANTS = VARIANTS[:2]
+"""Those that are used where faces are taken as they are."""
+
+DETAIL = Size(32, 32)
+"""Of altered copies before they are blurred."""
+
+MAX_BLUR = 0.6
+"""Pixels of a window, one standard deviation."""
+
+MAX_NOISE = 0.15
+"""Of the standard deviation of the grey levels."""
+
+MAX_GAMMA = 1.6
+"""Of the grey levels' curve; at least its inverse."""
+
+MAX_SLOPE = 40.0
+"""Grey levels from one side of a face to the other, light that falls from there."""
+
+
+def link_faces(faces: Path, folder: Path) -> None:
+    """Gather the faces as they are in one folder, as links."""
+    folder.mkdir()
+    for source in SOURCES:
+        for path in (path for paths in _faces(faces / source) for path in paths):
+            if "opencv24" not in source or path.stem.endswith(PLAIN_VARIANTS):
+                (folder / f"{source.split('/')[0]}_{path.name}").symlink_to(path.absolute())
+
+
+def write_faces(faces: Path, folder: Path, window: Size, n_threads: int) -> Path:
+    """Write strips of faces, and a list of their boxes like OpenCV's `info.dat`; return the list's path."""
+    folder.mkdir()
+
+    def strip_of(paths: Sequence[Path]) -> str:
+        originals = [read_gray(path) for path in paths]
+        tiles = [*originals, altered(originals[0], window)]
+        strip = np.zeros((max(map(len, tiles)), sum(tile.shape[1] for tile in tiles)), np.uint8)
+        boxes, x = [], 0
+        for tile in tiles:
+            height, width = tile.shape
+            strip[:height, x : x + width] = tile
+            boxes.append(f"{x} 0 {width} {height}")
+            x += width
+        name = f"{paths[0].parent.parent.name}-{paths[0].stem}.png"
+        write_image(folder / name, strip)
+        return f"{name} {len(boxes)} {' '.join(boxes)}\n"
+
+    lines = list(
+        ordered_map(strip_of, [paths for source in SOURCES for paths in _faces(faces / source)], n_threads)
+    )
+    listing = folder / "faces.txt"
+    listing.write_text("".join(lines))
+    return listing
+
+
+def write_turned_photos(photos: Path, folder: Path, n_threads: int) -> None:
+    """Write photos turned by 180 degrees, every second one mirrored, and worse than they were."""
+    folder.mkdir()
+
+    def turn(path: Path) -> None:
+        gray = read_gray(path)
+        rng = _rng(gray)
+        turned = gray[::-1, ::-1] if rng.random() < 0.5 else gray[::-1]
+        write_image(folder / f"{path.stem}.png", _worsened(turned, rng))
+
+    for _ in ordered_map(turn, sorted(photos.glob("*.jpg")), n_threads):
+        pass
+
+
+def altered(face: Gray, window: Size) -> Gray:
+    """Return an altered copy of a face, of the window's size; which one depends on its pixels alone."""
+    rng = _rng(face)
+    region = Region(resize_crop(face, DETAIL), DETAIL)
+    detailed = region.altered(DETAIL, rng, is_mirrored=rng.random() < 0.5).astype(np.float64)
+    slope = rng.uniform(-MAX_SLOPE, MAX_SLOPE, 2)
+    rows, columns = np.mgrid[-0.5 : 0.5 : DETAIL.height * 1j, -0.5 : 0.5 : DETAIL.width * 1j]
+    lit = np.clip(detailed + slope[0] * rows + slope[1] * columns, 0, 255).astype(np.uint8)
+    return _worsened(resize_crop(lit, window), rng)
+
+
+def _worsened(gray: Gray, rng: np.random.Generator) -> Gray:
+    """Return a picture with another curve of grey levels, blurred, and with noise."""
+    gamma = MAX_GAMMA ** rng.uniform(-1, 1)
+    levels = 255 * (gray / 255.0) ** gamma
+    blurred = gaussian_filter(levels, max(MAX_BLUR * rng.uniform(-1, 1), 0))
+    noise = rng.normal(0, max(MAX_NOISE * blurred.std() * rng.uniform(-1, 1), 0), gray.shape)
+    return np.clip(np.rint(blurred + noise), 0, 255).astype(np.uint8)
+
+
+def _rng(gray: Gray) -> np.random.Generator:
+    return np.random.default_rng(int.from_bytes(hashlib.sha256(gray.tobytes()).digest()[:16]))
+
+
+def _faces(folder: Path) -> Iterator[list[Path]]:
+    """Return the pictures of each face."""
+    paths = sorted(folder.glob("*.png"))
+    if folder.parent.name != "opencv24":
+        yield from ([path] for path in paths)
+        return
+    for _, variants in groupby(paths, key=lambda path: path.stem.rsplit("_", 1)[0]):
+        yield [path for path in variants if path.stem.endswith(VARIANTS)]
