@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from vjcascade.features import HaarMode, count_haar, enumerate_haar
+from vjcascade.features import HaarMode, count_haar, enumerate_haar, haar_features_at
 from vjcascade.features.binning import HaarBins
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.types import Size
@@ -31,6 +31,33 @@ def test_order_is_that_of_opencvs_loops(window, mode):
             assert feature["rects"][i].tolist() == [x, y, w, h]
             assert feature["weights"][i] == weight
         assert not feature["weights"][len(rects) :].any()
+
+
+@settings(deadline=None)
+@given(st.integers(3, 12), st.integers(3, 12), st.sampled_from(list(HaarMode)), st.booleans(), st.data())
+def test_single_features_are_those_of_the_list(width, height, mode, balanced, data):
+    window = Size(width, height)
+    pool = enumerate_haar(window, mode, balanced=balanced)
+    indices = data.draw(st.lists(st.integers(0, len(pool) - 1), max_size=20))
+    found = haar_features_at(indices, window, mode, balanced=balanced)
+    assert found.tobytes() == pool[np.array(indices, np.intp)].tobytes()
+
+
+def test_the_whole_list_is_found_feature_by_feature():
+    pool = enumerate_haar(Size(7, 8), HaarMode.ALL)
+    assert haar_features_at(range(len(pool)), Size(7, 8), HaarMode.ALL).tobytes() == pool.tobytes()
+
+
+@pytest.mark.parametrize("index", [-1, 162336])
+def test_features_that_a_window_has_not(index):
+    with pytest.raises(IndexError, match=f"feature {index} is none of the 162336 of the pool"):
+        haar_features_at([0, index], Size(24, 24))
+
+
+def test_a_feature_of_a_pool_that_no_memory_holds():
+    last = count_haar(Size(256, 256)) - 1
+    found = haar_features_at([last], Size(256, 256))[0]
+    assert found["rects"][:2].tolist() == [[255, 254, 1, 2], [255, 255, 1, 1]]
 
 
 def test_balanced_features_do_not_see_brightness(rng):

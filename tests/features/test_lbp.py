@@ -4,7 +4,7 @@ import pytest
 
 from vjcascade.cascade import LBP_NODE_DTYPE, Cascade
 from vjcascade.detection.scanner import evaluate_windows
-from vjcascade.features import count_lbp, enumerate_lbp, lbp
+from vjcascade.features import count_lbp, enumerate_lbp, lbp, lbp_features_at
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.features.lbp import lbp_codes
 from vjcascade.types import LBP_DTYPE, Size
@@ -16,6 +16,18 @@ def test_the_pool_equals_plain_loops(window):
     assert pool.dtype == LBP_DTYPE
     assert pool["cell"].tolist() == [list(cell) for cell in naive.lbp_cells(*window)]
     assert len(pool) == count_lbp(window)
+    assert lbp_features_at(range(len(pool)), window).tobytes() == pool.tobytes()
+
+
+@pytest.mark.parametrize("index", [-1, 8464])
+def test_features_that_a_window_has_not(index):
+    with pytest.raises(IndexError, match=f"feature {index} is none of the 8464 of the pool"):
+        lbp_features_at([index], Size(24, 24))
+
+
+def test_a_feature_of_a_pool_that_no_memory_holds():
+    window = Size(256, 256)
+    assert lbp_features_at([count_lbp(window) - 1], window)["cell"][0].tolist() == [253, 253, 1, 1]
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ def test_folder_of_opencv_traincascade(tmp_path):
     for name in ("params.xml", "stage0.xml", "stage1.xml", "stage10.xml.bak"):
         (tmp_path / name).touch()
     with pytest.raises(
-        ModelError, match=r"this is a folder; it holds 2 stages .* -numStages 2, which joins them"
+        ModelError, match=r"this is a folder; it holds 2 stages .* give .*params.xml, which stands for them"
     ):
         read_model(tmp_path)
     (tmp_path / "cascade.xml").touch()

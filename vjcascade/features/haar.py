@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from vjcascade.types import FEATURE_DTYPE, Size
 
@@ -100,6 +100,83 @@ def enumerate_haar(
         order.append(np.column_stack([places, np.full(len(places), kind, np.int32)]))
     keys = np.concatenate(order)
     return np.concatenate(parts)[np.lexsort(keys.T[::-1])]
+
+
+def haar_features_at(
+    indices: ArrayLike, window: Size, mode: HaarMode = HaarMode.BASIC, *, balanced: bool = True
+) -> NDArray[np.void]:
+    """Return features of `enumerate_haar` by their places in it, without listing the others.
+
+    Parameters
+    ----------
+    indices : array_like of shape (n,), integers
+        Places, from 0.
+    window : Size
+        Training window, in pixels.
+    mode : HaarMode
+        Kinds of feature in the pool.
+    balanced : bool
+        As for `enumerate_haar`.
+
+    Returns
+    -------
+    features : ndarray of shape (n,), dtype `FEATURE_DTYPE`
+        In the order of `indices`.
+
+    Raises
+    ------
+    IndexError
+        If the window has no such feature; the message says how many it has.
+
+    Examples
+    --------
+    >>> from vjcascade.types import Size
+    >>> haar_features_at([162335], Size(24, 24))["rects"][0, 0].tolist()
+    [23, 22, 1, 2]
+    """
+    wanted = np.asarray(indices, np.int64).reshape(-1)
+    shapes = _shapes_of(mode)
+    x, y = np.divmod(np.arange(window.width * window.height), window.height)
+    counts = np.zeros(len(x), np.int64)
+    for dx in range(1, window.width + 1):
+        for shape in shapes:
+            counts += _most_dy(shape, window, x, y, np.array(dx))
+    ends = checked_places(wanted, counts)
+    corners = np.searchsorted(ends, wanted, side="right")
+    columns, rows = np.arange(1, window.width + 1), np.arange(1, window.height + 1)
+    features = np.zeros(len(wanted), FEATURE_DTYPE)
+    for i, corner in enumerate(corners):
+        most = np.stack([_most_dy(shape, window, x[corner], y[corner], columns) for shape in shapes], -1)
+        fits = np.argwhere(rows[:, None] <= most[:, None])
+        column, row, kind = fits[wanted[i] - ends[corner] + counts[corner]]
+        place = np.array([[x[corner], y[corner], columns[column], rows[row]]], np.int32)
+        features[i] = _features(shapes[kind], place, balanced=balanced)[0]
+    return features
+
+
+def checked_places(wanted: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where the features of each corner of a window end, in a pool that has so many at each.
+
+    Raises
+    ------
+    IndexError
+        If any that is wanted lies outside.
+    """
+    ends: NDArray[np.int64] = np.cumsum(counts)
+    outside = wanted[(wanted < 0) | (wanted >= ends[-1])]
+    if len(outside):
+        raise IndexError(f"feature {outside[0]} is none of the {ends[-1]} of the pool")
+    return ends
+
+
+def _most_dy(
+    shape: _Shape, window: Size, x: NDArray[np.intp], y: NDArray[np.intp], dx: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """Return the largest `dy` with which a shape fits at a corner, 0 if none does."""
+    width = shape.cells[0] * dx
+    down = window.height - y - shape.tilted * width
+    most = (np.minimum(down, x) if shape.tilted else down) // shape.cells[1]
+    return np.where(x + width <= window.width, np.maximum(most, 0), 0)
 
 
 def count_haar(window: Size, mode: HaarMode = HaarMode.BASIC) -> int:

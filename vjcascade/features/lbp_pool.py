@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from vjcascade.features.haar import checked_places
 from vjcascade.types import LBP_DTYPE, Size
 
 
@@ -45,6 +46,43 @@ def enumerate_lbp(window: Size) -> NDArray[np.void]:
     return features
 
 
+def lbp_features_at(indices: ArrayLike, window: Size) -> NDArray[np.void]:
+    """Return features of `enumerate_lbp` by their places in it, without listing the others.
+
+    Parameters
+    ----------
+    indices : array_like of shape (n,), integers
+        Places, from 0.
+    window : Size
+        Training window, in pixels.
+
+    Returns
+    -------
+    features : ndarray of shape (n,), dtype `LBP_DTYPE`
+        In the order of `indices`.
+
+    Raises
+    ------
+    IndexError
+        If the window has no such feature; the message says how many it has.
+
+    Examples
+    --------
+    >>> from vjcascade.types import Size
+    >>> lbp_features_at([8463], Size(24, 24))["cell"].tolist()
+    [[21, 21, 1, 1]]
+    """
+    wanted = np.asarray(indices, np.int64).reshape(-1)
+    x, y = np.divmod(np.arange(window.width * window.height), window.height)
+    across, down = (window.width - x) // 3, (window.height - y) // 3
+    ends = checked_places(wanted, across * down)
+    corners = np.searchsorted(ends, wanted, side="right")
+    w, h = np.divmod(wanted - (ends - across * down)[corners], down[corners])
+    features = np.zeros(len(wanted), LBP_DTYPE)
+    features["cell"] = np.column_stack([x[corners], y[corners], w + 1, h + 1])
+    return features
+
+
 def count_lbp(window: Size) -> int:
     """Return how many features `enumerate_lbp` would list, without listing them.
 
@@ -79,7 +117,8 @@ def cell_offsets(features: NDArray[np.void], stride: int) -> NDArray[np.uint32]:
 
     Examples
     --------
-    >>> from vjcascade.types import LBP_DTYPE
+    >>> from vjcascade.features.haar import checked_places
+    from vjcascade.types import LBP_DTYPE
     >>> cell_offsets(np.array([([1, 0, 2, 1],)], LBP_DTYPE), stride=10)[0].tolist()
     [1, 3, 5, 7, 11, 13, 15, 17, 21, 23, 25, 27, 31, 33, 35, 37]
     """

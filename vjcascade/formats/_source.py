@@ -98,8 +98,8 @@ def _model_in(folder: Path) -> str:
     if n_stages == 0:
         return "give the model file inside it"
     return (
-        f"it holds {pluralize(n_stages, 'stage')} of opencv_traincascade without cascade.xml: run the same command "
-        f"again with -numStages {n_stages}, which joins them"
+        f"it holds {pluralize(n_stages, 'stage')} of opencv_traincascade without cascade.xml: give "
+        f"{folder / 'params.xml'}, which stands for them"
     )
 
 

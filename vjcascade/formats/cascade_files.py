@@ -15,13 +15,12 @@ from vjcascade.cascade import Cascade
 from vjcascade.errors import ModelError
 from vjcascade.files import write_atomic
 from vjcascade.formats._other_files import kind_of
-from vjcascade.formats._parts import METADATA_TAG
 from vjcascade.formats._source import read_model, unpacked
-from vjcascade.formats._text import parse_json, parse_yaml
+from vjcascade.formats._storage import first_element
 from vjcascade.formats._tree import Node, explained
-from vjcascade.formats._xml import parse_xml
 from vjcascade.formats.new_format import read_new, read_settings, write_new
 from vjcascade.formats.old_format import read_old, write_old
+from vjcascade.formats.opencv_run import PARAMETERS_NAME, read_opencv_run
 
 CascadeFormat = Literal["new", "old"]
 
@@ -34,7 +33,8 @@ def load_cascade(path: Path) -> Cascade:
     Parameters
     ----------
     path : Path
-        A file in OpenCV's new or old format, in XML, YAML or JSON, plain or gzip; at most 32 MB, unpacked too.
+        A file in OpenCV's new or old format, in XML, YAML or JSON, plain or gzip; at most 32 MB, unpacked too. Or
+        `params.xml` of `opencv_traincascade`, which stands for the stages beside it; see `read_opencv_run`.
 
     Returns
     -------
@@ -52,7 +52,10 @@ def load_cascade(path: Path) -> Cascade:
     --------
     >>> load_cascade(Path("model.xml"))  # doctest: +SKIP
     """
-    return parse_cascade(read_model(path), str(path))
+    data = read_model(path)
+    if path.name == PARAMETERS_NAME and b"<stages>" not in data:
+        return read_opencv_run(path.parent).trained_cascade()
+    return parse_cascade(data, str(path))
 
 
 def parse_cascade(data: bytes, name: str) -> Cascade:
@@ -109,7 +112,7 @@ def recorded_settings(path: Path) -> dict[str, str]:
     'GAB'
     """
     with explained(f"{path}: "):
-        return read_settings(_first_element(_parsed(unpacked(read_model(path))))[1])
+        return read_settings(first_element(unpacked(read_model(path)))[1])
 
 
 def save_cascade(cascade: Cascade, path: Path, format: CascadeFormat = "new") -> None:  # noqa: A002  as open() has mode
@@ -177,45 +180,12 @@ def _cascade_of(data: bytes) -> Cascade:
     if not data.strip():
         raise ModelError("the file is empty; copy or download it again")
     try:
-        root_name, root = _first_element(_parsed(data))
+        root_name, root = first_element(data)
         return _reader(root_name, root)(root)
     except ModelError:
         if kind := kind_of(data):
             raise ModelError(f"this is not a cascade: it is {kind}") from None
         raise
-
-
-def _parsed(data: bytes) -> Node:
-    """Tell the three forms apart by their first bytes."""
-    text = _decoded(data.removeprefix(b"\xef\xbb\xbf"))
-    start = text[:1024].lstrip()
-    if start.startswith("<"):
-        return parse_xml(text, comments_in=METADATA_TAG)
-    if start.startswith("{"):
-        return parse_json(text)
-    if start.startswith("%YAML"):
-        return parse_yaml(text)
-    raise ModelError(
-        "this is not a cascade: it is neither XML nor the YAML or JSON of OpenCV; "
-        "give a cascade in one of OpenCV's formats"
-    )
-
-
-def _decoded(data: bytes) -> str:
-    """Return a text, whatever encoding it is in: all that counts is ASCII, comments in Latin-1 or GB2312 do not."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
-
-
-def _first_element(storage: Node) -> tuple[str, Node]:
-    """Return the name and content of what OpenCV takes for the cascade, whatever it is called."""
-    if not isinstance(storage, dict) or not storage:
-        raise ModelError(
-            "this is not a cascade: there is nothing with a name in it; give a cascade of OpenCV"
-        )
-    return next(iter(storage.items()))
 
 
 def _reader(name: str, root: Node) -> Callable[[Node], Cascade]:

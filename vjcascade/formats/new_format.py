@@ -19,9 +19,11 @@ makes of such a file, and what is done here where it is careless:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vjcascade.cascade import LBP_NODE_DTYPE, NODE_DTYPE, Cascade
 from vjcascade.errors import ModelError
@@ -120,38 +122,119 @@ def read_new(root: Node) -> Cascade:
     Traceback (most recent call last):
     vjcascade.errors.ModelError: cascades with stageType 'SVM' are not supported; give one with 'BOOST'
     """
-    _checked_type(root, "stageType", "BOOST")
-    is_lbp = _checked_type(root, "featureType", "HAAR", "LBP") == "LBP"
-    _check_categories(root, 256 if is_lbp else 0)
-    window = Size(tree.integer_in(root, "width"), tree.integer_in(root, "height"))
+    window, feature_type = read_kind(root)
+    is_lbp = feature_type is FeatureType.LBP
     features = []
     for number, feature in enumerate(tree.items(root, "features")):
         with explained(f"feature {number}: "):
             features.append(_cell(feature) if is_lbp else haar_feature(feature))
-    stages = tree.items(root, "stages")
+    stages = [
+        read_stage(stage, f"stage {number}", is_lbp=is_lbp)
+        for number, stage in enumerate(tree.items(root, "stages"))
+    ]
+    pool = np.array(features, LBP_DTYPE if is_lbp else FEATURE_DTYPE)
+    return cascade_of_stages(window, pool, stages, read_metadata(root))
+
+
+def read_kind(root: Node) -> tuple[Size, FeatureType]:
+    """Return the window of a cascade and the type of its features; refuse those that are not supported."""
+    _checked_type(root, "stageType", "BOOST")
+    feature_type = FeatureType(_checked_type(root, "featureType", *FeatureType))
+    _check_categories(root, 256 if feature_type is FeatureType.LBP else 0)
+    return Size(tree.integer_in(root, "width"), tree.integer_in(root, "height")), feature_type
+
+
+class ReadStage(NamedTuple):
+    """A stage as it stands in a file.
+
+    Attributes
+    ----------
+    threshold : float
+        As written.
+    trees : list of tuple
+        Nodes and leaf values of each weak classifier.
+    """
+
+    threshold: float
+    trees: list[tuple[list[_HaarNode | _LbpNode], list[float]]]
+
+
+def read_stage(stage: Node, name: str, *, is_lbp: bool) -> ReadStage:
+    """Read a stage.
+
+    Parameters
+    ----------
+    stage : Node
+        As it stands in a list of stages, or in a file of its own.
+    name : str
+        What messages call it.
+    is_lbp : bool
+        Whether its nodes split codes.
+
+    Returns
+    -------
+    ReadStage
+        Features are the places that the file names.
+
+    Raises
+    ------
+    ModelError
+        If it is damaged; the message names the tree.
+    """
+    with explained(f"{name}: "):
+        threshold = tree.real_in(stage, "stageThreshold")
+        items = tree.items(stage, "weakClassifiers")
+    trees = []
+    for place, item in enumerate(items):
+        with explained(f"{name}, tree {place}: "):
+            trees.append(_tree(item, _lbp_node if is_lbp else _haar_node))
+    return ReadStage(threshold, trees)
+
+
+def cascade_of_stages(
+    window: Size, features: NDArray[np.void], stages: Sequence[ReadStage], metadata: Mapping[str, Any]
+) -> Cascade:
+    """Return the cascade of stages that were read.
+
+    Parameters
+    ----------
+    window : Size
+        Training window.
+    features : ndarray of shape (n,), dtype `FEATURE_DTYPE` or `LBP_DTYPE`
+        What nodes name by its place.
+    stages : sequence of ReadStage
+        At least one.
+    metadata : mapping
+        Of the cascade.
+
+    Returns
+    -------
+    Cascade
+        Checked.
+
+    Raises
+    ------
+    ModelError
+        If stages, features and window do not fit together.
+    """
     nodes: list[_HaarNode | _LbpNode] = []
     leaves: list[float] = []
-    tree_starts, stage_starts, stage_thresholds = [0], [0], []
-    for number, stage in enumerate(stages):
-        with explained(f"stage {number}: "):
-            stage_thresholds.append(tree.real_in(stage, "stageThreshold"))
-            trees = tree.items(stage, "weakClassifiers")
-        for place, item in enumerate(trees):
-            with explained(f"stage {number}, tree {place}: "):
-                tree_nodes, tree_leaves = _tree(item, _lbp_node if is_lbp else _haar_node)
+    tree_starts, stage_starts = [0], [0]
+    for stage in stages:
+        for tree_nodes, tree_leaves in stage.trees:
             nodes += tree_nodes
             leaves += tree_leaves
             tree_starts.append(len(nodes))
         stage_starts.append(len(tree_starts) - 1)
     return Cascade(
         window,
-        np.array(features, LBP_DTYPE if is_lbp else FEATURE_DTYPE),
-        np.array(nodes, LBP_NODE_DTYPE if is_lbp else NODE_DTYPE),
+        features,
+        np.array(nodes, LBP_NODE_DTYPE if features.dtype == LBP_DTYPE else NODE_DTYPE),
         np.array(tree_starts, np.int32),
         np.array(leaves, np.float32),
         np.array(stage_starts, np.int32),
-        np.array(stage_thresholds, np.float32),
-        read_metadata(root),
+        np.array([stage.threshold for stage in stages], np.float32),
+        metadata,
     )
 
 
