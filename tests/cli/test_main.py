@@ -267,7 +267,10 @@ def test_a_damaged_compile_cache_is_named(run, monkeypatch):
     [
         (["train", "pos", "neg", "-w", "24", "-h", "24"], "-w is an option of opencv_traincascade"),
         (["train", "pos", "neg", "-h", "24"], "-h is an option of opencv_traincascade"),
-        (["train", "-data", "out", "-vec", "pos.vec"], "here it is --output"),
+        (
+            ["train", "-data", "out", "-vec", "pos.vec"],
+            "-bg must be given to train as opencv_traincascade does",
+        ),
         (["detect", "a.png", "-h"], "-h stands among other words"),
         (["detect", "a.png", "-x"], "Unknown option: -x"),
         (["train", "pos", "neg", "--stages", "1.9"], "'1.9' is not a whole number"),

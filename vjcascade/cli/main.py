@@ -15,15 +15,18 @@ from typing import NoReturn
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from vjcascade import __version__
+from vjcascade.cli.opencv_options import is_of_opencv, translated
 from vjcascade.cli.process import ExitCode, code_of, end_quickly, own_process
 from vjcascade.cli.respelling import COMPARISONS, respelled
 from vjcascade.errors import CascadeError, SettingsError
-from vjcascade.messages import printable
+from vjcascade.messages import one_line, printable
 
 _COMMANDS = {
     "train": """Train a cascade from a folder of crops and a folder of photos.
 
 The model is saved after every stage: a run that was stopped goes on with --resume.
+
+Command lines of opencv_traincascade (-data out -vec faces.vec -bg bg.txt ...) are taken as they are.
 
 For example: vjcascade train crops photos --output signs --preset quick""",
     "detect": """Find the object in pictures, folders, videos or a camera.
@@ -92,29 +95,6 @@ _USAGES = {
 }
 """Where cyclopts would be vague."""
 
-_OPENCV_OPTIONS = {
-    "-data": "--output",
-    "-vec": "the first word: a folder of crops, or the list of boxes that the .vec was made of",
-    "-bg": "the second word: a folder of photos without the object, or a list of them",
-    "-numPos": "nothing: all crops are used, up to half of --max-samples",
-    "-numNeg": "--negatives",
-    "-numStages": "--stages",
-    "-precalcValBufSize": "--memory",
-    "-precalcIdxBufSize": "--memory",
-    "-numThreads": "--threads",
-    "-featureType": "--features",
-    "-mode": "--mode",
-    "-bt": "--booster",
-    "-minHitRate": "--hit-rate",
-    "-maxFalseAlarmRate": "--false-alarm-rate",
-    "-maxDepth": "--max-depth",
-    "-maxWeakCount": "--max-weak",
-    "-acceptanceRatioBreakValue": "--target-false-alarm-rate",
-    "-w": "--window WIDTHxHEIGHT",
-    "-h": "--window WIDTHxHEIGHT",
-}
-"""What stands in the place of the options of `opencv_traincascade`; -h asks for help only where it stands alone."""
-
 _LONG_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 
 
@@ -145,7 +125,8 @@ def run(arguments: Sequence[str]) -> int:
     _prepare_streams()
     try:
         _refuse_slips(arguments)
-        code = _app()(_in_words_of_today(arguments))
+        for words in _in_words_of_today(arguments):
+            code = _app()(words)
         sys.stdout.flush()
         return code if isinstance(code, int) else ExitCode.DONE
     except BrokenPipeError:
@@ -209,18 +190,14 @@ def _prepare_streams() -> None:
 
 
 def _refuse_slips(arguments: Sequence[str]) -> None:
-    """Refuse empty words, options of OpenCV's trainer, and those that a word processor has given a long dash."""
-    trains = arguments[:1] == ["train"]
+    """Refuse empty words, options that a word processor has given a long dash, and -h among other words."""
     for word in arguments:
         if word == "--":
             return
         if not word:
             raise SettingsError("one of the words is empty: is a variable of the shell not set?")
-        if trains and word in _OPENCV_OPTIONS and (word != "-h" or len(arguments) > 2):
-            raise SettingsError(
-                f"{word} is an option of opencv_traincascade; here it is {_OPENCV_OPTIONS[word]}"
-            )
-        if word == "-h" and len(arguments) > (3 if arguments[1] in COMPARISONS else 2):
+        is_help = word == "-h" and not is_of_opencv(arguments)
+        if is_help and len(arguments) > (3 if arguments[1] in COMPARISONS else 2):
             raise SettingsError("-h stands among other words; for help, write --help, or -h alone")
         if word.startswith(tuple(_LONG_DASHES)):
             name = word.lstrip("-" + _LONG_DASHES)
@@ -229,12 +206,16 @@ def _refuse_slips(arguments: Sequence[str]) -> None:
             )
 
 
-def _in_words_of_today(arguments: Sequence[str]) -> list[str]:
-    """Return a command line without former spellings, and tell of them."""
+def _in_words_of_today(arguments: Sequence[str]) -> list[list[str]]:
+    """Return a command line without former spellings, and tell of them; OpenCV's may become several."""
+    if is_of_opencv(arguments):
+        commands, notes = translated(arguments[1:])
+        sys.stderr.write("".join(f"{one_line(note)}\n" for note in notes))
+        return commands
     words = respelled(arguments)
     if words != list(arguments):
         sys.stderr.write(f"note: this is now spelled: {printable(shlex.join(['vjcascade', *words]))}\n")
-    return words
+    return [words]
 
 
 def _sentence(error: Exception, command: Sequence[str]) -> str:

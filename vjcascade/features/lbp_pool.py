@@ -117,8 +117,7 @@ def cell_offsets(features: NDArray[np.void], stride: int) -> NDArray[np.uint32]:
 
     Examples
     --------
-    >>> from vjcascade.features.haar import checked_places
-    from vjcascade.types import LBP_DTYPE
+    >>> from vjcascade.types import LBP_DTYPE
     >>> cell_offsets(np.array([([1, 0, 2, 1],)], LBP_DTYPE), stride=10)[0].tolist()
     [1, 3, 5, 7, 11, 13, 15, 17, 21, 23, 25, 27, 31, 33, 35, 37]
     """
