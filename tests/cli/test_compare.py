@@ -150,6 +150,71 @@ def test_whole_cascades_are_compared(run, easy, tmp_path):
     assert [one["booster"] for one in told["entries"]] == ["adaboost", "cost-generalized"]
 
 
+@pytest.fixture
+def annotated(easy):
+    """Return COCO's JSON of the crops: three of four show a face, the others a hand."""
+    names = sorted(path.name for path in (easy / "pos").iterdir())
+    images = [
+        {"id": i, "file_name": f"pos/{name}", "width": 24, "height": 24} for i, name in enumerate(names)
+    ]
+    boxes = [
+        {"id": i, "image_id": i, "category_id": int(i % 4 == 0), "bbox": [0, 0, 24, 24]}
+        for i in range(len(names))
+    ]
+    kinds = [{"id": 0, "name": "face"}, {"id": 1, "name": "hand"}]
+    path = easy / "coco.json"
+    path.write_text(json.dumps({"images": images, "annotations": boxes, "categories": kinds}))
+    return path
+
+
+def test_one_kind_of_object_is_compared_on(run, annotated):
+    out = annotated.parent / "out"
+    words = ("compare", "stages", annotated, annotated.parent / "neg", "--output", out, *QUICK, *BOOSTERS)
+    ran = run(*words)
+    assert (ran.code, "face" in ran.err and "hand" in ran.err) == (2, True)
+    ran = run(*words, "--label", "face")
+    assert ran.code == 0, ran.err
+    assert "found 45 boxes" in ran.out
+    told = json.loads((out / "results.json").read_text())["told"]
+    assert told["data"]["positives"] == 45
+    assert "--label face" in told["command"]["compare"]
+
+
+@pytest.mark.parametrize("scenes", ["scenes.csv", "scenes.txt"])
+def test_one_kind_of_object_is_looked_for(run, annotated, scenes):
+    folder = annotated.parent
+    (folder / "scenes.txt").write_text("pos/000.png 1 0 0 24 24\npos/004.png 0\n")
+    rows = "pos/000.png,0,0,24,24,face\npos/004.png,0,0,24,24,hand\n"
+    (folder / "scenes.csv").write_text(f"file,x,y,w,h,class\n{rows}")
+    words = (
+        "compare",
+        "cascades",
+        annotated,
+        folder / "neg",
+        "--scenes",
+        folder / scenes,
+        "--output",
+        folder / "out",
+    )
+    quick = (
+        "--window",
+        "12x12",
+        "--samples",
+        "40",
+        "--rounds",
+        "2",
+        "--stages",
+        "1",
+        "--boosters",
+        "adaboost",
+    )
+    assert run(*words, *quick).code == 2
+    ran = run(*words, *quick, "--costs", "4", "--label", "face")
+    assert ran.code == 0, ran.err
+    assert "found 45 boxes" in ran.out
+    assert "--label face" in (folder / "out" / "full.json").read_text()
+
+
 def test_every_booster_and_one_again():
     assert _design(BoosterOptions(boosters=["all", "adaboost"]), 5).boosters == (*booster_names(), "adaboost")
 
@@ -231,6 +296,7 @@ def test_help_shows_a_comparison_its_own_options(run, kind):
         ("--target", {"tables"}),
         ("--preset", {"tables"}),
         ("--window", {"stages", "cascades"}),
+        ("--label", {"stages", "cascades"}),
         ("--samples", {"stages", "cascades"}),
         ("--rules", {"stages", "tables"}),
         ("--sanity", {"stages", "tables"}),

@@ -151,3 +151,19 @@ def test_what_is_wrong_names_the_format_and_the_place(folder):
     (folder / "info.dat").write_text("a.png 1 2 3 9 9")
     with pytest.raises(SourceError, match="an OpenCV list, which has no categories"):
         read_scenes(folder / "info.dat", category="face")
+
+
+def test_the_kind_of_other_annotations_chooses_where_kinds_are_named(folder):
+    def read(name, category):
+        return read_scenes(folder / name, category=category, category_optional=True).scenes[0].boxes
+
+    boxes = "file,x,y,w,h,class\na.png,1,2,9,9,{}\na.png,15,5,9,9,{}\n"
+    (folder / "two.csv").write_text(boxes.format("car", "van"))
+    assert read("two.csv", "van").tolist() == [[15, 5, 9, 9]]
+    for category, message in ((None, "car"), ("bus", "bus")):
+        with pytest.raises(SourceError, match=message):
+            read("two.csv", category)
+    (folder / "none.csv").write_text("file,x,y,w,h\na.png,1,2,9,9\na.png,15,5,9,9\n")
+    assert len(read("none.csv", "van")) == 2
+    (folder / "info.dat").write_text("a.png 1 2 3 9 9")
+    assert len(read("info.dat", "van")) == 1

@@ -53,9 +53,9 @@ def stages(
     Parameters
     ----------
     positives : path
-        Folder of crops of the object or list of boxes, as for vjcascade train.
+        Folder of crops of the object, list of boxes, annotations or .vec, as for vjcascade train.
     negatives : path
-        Folder of background images (without the object), or a list of them.
+        Folder of background images (without the object), a list of them, or annotations, maybe the same.
     run : RunOptions
         Where, and how.
     choice : BoosterOptions
@@ -88,6 +88,7 @@ def stages(
             design,
             stage_plan,
             window=samples.window,
+            label=samples.label,
             reference=plan.reference,
             listener=listener,
             **run.keywords(),
@@ -111,9 +112,9 @@ def cascades(
     Parameters
     ----------
     positives : path
-        Folder of crops of the object or list of boxes, as for vjcascade train.
+        Folder of crops of the object, list of boxes, annotations or .vec, as for vjcascade train.
     negatives : path
-        Folder of background images (without the object), or a list of them.
+        Folder of background images (without the object), a list of them, or annotations, maybe the same.
     plan : CascadeOptions
         What is trained, and tested on.
     run : RunOptions
@@ -145,9 +146,9 @@ def cascades(
         seed=choice.seed,
     )
     refuse_one_for_both(positives, [negatives])
-    scenes = read_scenes(plan.scenes)
+    scenes = read_scenes(plan.scenes, category=samples.label, category_optional=True)
     with _begun(run) as listener:
-        reader = Reader(checked_threads(run.threads), strict=False, listener=listener)
+        reader = Reader(checked_threads(run.threads), strict=False, listener=listener, label=samples.label)
         crops = reader.positives(positives, samples.window, None)
         photos = reader.photos(negatives, crops, PHOTOS_MEMORY)
         full = compare_full(

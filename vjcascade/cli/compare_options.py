@@ -122,12 +122,15 @@ class WindowOptions:
         Kinds of Haar features.
     window : Size
         Training window in pixels, for example 24x24; proposed from the crops if not given.
+    label : str
+        The kind of object, where annotations have several.
     """
 
     samples: CountOption = 1000
     features: FeatureType = FeatureType.HAAR
     mode: HaarMode = HaarMode.BASIC
     window: SizeOption | None = None
+    label: str | None = None
 
 
 @Parameter(name="*")

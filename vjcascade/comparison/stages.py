@@ -40,6 +40,7 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
     plan: StagePlan,
     *,
     window: Size | tuple[int, int] | None = None,
+    label: str | None = None,
     reference: str | PathLike[str] | None = None,
     resume: bool = False,
     overwrite: bool = False,
@@ -60,6 +61,8 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
         Which stages, and how large.
     window : Size or pair of int, optional
         Training window in pixels; proposed from the crops if not given.
+    label : str, optional
+        The kind of object, where annotations have several.
     reference : path, optional
         A model whose stages decide what reaches the next; trained if not given.
     resume : bool
@@ -93,7 +96,7 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
     model = None if reference is None else Cascade.load(reference)
     window = checked_window(window) if window is not None else None if model is None else model.window
     _refuse_misfits(plan, model, window)
-    reader = Reader(n_threads, strict=False, listener=listener)
+    reader = Reader(n_threads, strict=False, listener=listener, label=label)
     with only_run_in(folder):
         for place in (folder, folder / REFERENCE_FOLDER):
             remove_leftovers(place)
