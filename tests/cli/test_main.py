@@ -28,6 +28,7 @@ COMMANDS = (
     "report",
     "inspect",
     "convert",
+    "samples",
     "warmup",
     "demo",
 )
@@ -65,7 +66,17 @@ def test_help_of_a_command_needs_no_compiler_and_no_pictures(command):
 
 def test_every_option_is_explained(run):
     comparisons = [f"compare {name}" for name in COMPARISONS]
-    for command in ("train", "detect", "negatives", "tune", *comparisons, "convert", "warmup", "demo"):
+    for command in (
+        "train",
+        "detect",
+        "negatives",
+        "tune",
+        *comparisons,
+        "convert",
+        "samples",
+        "warmup",
+        "demo",
+    ):
         page = run(*command.split(), "--help").out
         for entry in page.split("│ --")[1:]:
             text = " ".join(line.strip("│ ")[24:] for line in f"  --{entry}".splitlines())
@@ -265,11 +276,14 @@ def test_a_damaged_compile_cache_is_named(run, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["train", "pos", "neg", "-w", "24", "-h", "24"], "-w is an option of opencv_traincascade"),
-        (["train", "pos", "neg", "-h", "24"], "-h is an option of opencv_traincascade"),
+        (
+            ["train", "pos", "neg", "-w", "24", "-h", "24"],
+            "have no words without an option, as 'pos'",
+        ),
+        (["train", "pos", "neg", "-h", "24"], "as --window WIDTHxHEIGHT for -w and -h"),
         (
             ["train", "-data", "out", "-vec", "pos.vec"],
-            "-bg must be given to train as opencv_traincascade does",
+            "-bg must be given as for opencv_traincascade",
         ),
         (["detect", "a.png", "-h"], "-h stands among other words"),
         (["detect", "a.png", "-x"], "Unknown option: -x"),

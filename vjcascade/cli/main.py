@@ -15,7 +15,8 @@ from typing import NoReturn
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from vjcascade import __version__
-from vjcascade.cli.opencv_options import is_of_opencv, translated
+from vjcascade.cli.opencv_createsamples import PROGRAM as CREATESAMPLES
+from vjcascade.cli.opencv_traincascade import PROGRAM as TRAINCASCADE
 from vjcascade.cli.process import ExitCode, code_of, end_quickly, own_process
 from vjcascade.cli.respelling import COMPARISONS, respelled
 from vjcascade.errors import CascadeError, SettingsError
@@ -61,6 +62,12 @@ The output is the model with these stages and this threshold, and with the setti
 
 For example: vjcascade tune signs/cascade.xml scenes.txt --recall 0.95 --output tuned.xml""",
     "convert": """Write a model file in another format, for other versions of OpenCV.""",
+    "samples": """Write crops of the object, or what boxes in pictures show, as a .vec for OpenCV's trainer.
+
+The samples are what vjcascade train sees of the same crops; it reads the file, too.
+Command lines of opencv_createsamples (-info info.dat -vec faces.vec -w 24 -h 24) are taken as they are.
+
+For example: vjcascade samples info.dat faces.vec --window 24x24""",
     "warmup": """Compile beforehand what other commands would compile at their first use; for container images.
 
 The compiled kernels are kept beside the package, or where the environment variable NUMBA_CACHE_DIR says.""",
@@ -94,6 +101,9 @@ _USAGES = {
     "tune": "Usage: vjcascade tune [OPTIONS] MODEL SCENES --output FILE",
 }
 """Where cyclopts would be vague."""
+
+_OPENCV_PROGRAMS = {"train": TRAINCASCADE, "samples": CREATESAMPLES}
+"""Whose command lines are understood, too, by the command that does the same."""
 
 _LONG_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 
@@ -196,7 +206,7 @@ def _refuse_slips(arguments: Sequence[str]) -> None:
             return
         if not word:
             raise SettingsError("one of the words is empty: is a variable of the shell not set?")
-        is_help = word == "-h" and not is_of_opencv(arguments)
+        is_help = word == "-h" and not _is_of_opencv(arguments)
         if is_help and len(arguments) > (3 if arguments[1] in COMPARISONS else 2):
             raise SettingsError("-h stands among other words; for help, write --help, or -h alone")
         if word.startswith(tuple(_LONG_DASHES)):
@@ -206,10 +216,14 @@ def _refuse_slips(arguments: Sequence[str]) -> None:
             )
 
 
+def _is_of_opencv(arguments: Sequence[str]) -> bool:
+    return arguments[0] in _OPENCV_PROGRAMS and _OPENCV_PROGRAMS[arguments[0]].is_meant(arguments[1:])
+
+
 def _in_words_of_today(arguments: Sequence[str]) -> list[list[str]]:
     """Return a command line without former spellings, and tell of them; OpenCV's may become several."""
-    if is_of_opencv(arguments):
-        commands, notes = translated(arguments[1:])
+    if arguments and _is_of_opencv(arguments):
+        commands, notes = _OPENCV_PROGRAMS[arguments[0]].translated(arguments[1:])
         sys.stderr.write("".join(f"{one_line(note)}\n" for note in notes))
         return commands
     words = respelled(arguments)

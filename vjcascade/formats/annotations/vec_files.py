@@ -7,6 +7,7 @@ the wrong ones shear the crops, so they are checked against what the pixels look
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -131,7 +132,7 @@ def read_vec(path: str | os.PathLike[str], size: Size | None = None) -> VecSampl
 
 
 def write_vec(path: str | os.PathLike[str], windows: NDArray[np.uint8]) -> None:
-    """Write crops as a `.vec` that OpenCV reads; whole or not at all.
+    """Write crops as a `.vec` that OpenCV reads; whole or not at all, and read again before it counts as written.
 
     Parameters
     ----------
@@ -145,8 +146,9 @@ def write_vec(path: str | os.PathLike[str], windows: NDArray[np.uint8]) -> None:
     SourceError
         If there is no crop, or their size is none that a window can have.
     OSError
-        If the file cannot be written.
+        If the file cannot be written, or reads otherwise than it was written.
     """
+    path = Path(path)
     if windows.ndim != 3 or windows.dtype != np.uint8 or len(windows) == 0:
         raise SourceError(
             f"{path}: crops of shape (n, height, width) and dtype uint8 are needed, not {windows.shape} {windows.dtype}"
@@ -157,7 +159,12 @@ def write_vec(path: str | os.PathLike[str], windows: NDArray[np.uint8]) -> None:
     header = np.array([(n_samples, width * height, (0, 0))], HEADER)
     samples = np.zeros(n_samples, _sample(width * height))
     samples["pixels"] = windows.reshape(n_samples, -1)
-    write_atomic(Path(path), header.tobytes() + samples.tobytes())
+    write_atomic(path, header.tobytes() + samples.tobytes())
+    if path.is_file() and not np.array_equal(_read_pixels(path)[0], windows.reshape(n_samples, -1)):
+        path.unlink()
+        raise OSError(
+            errno.EIO, "it reads otherwise than it was written, and was removed; check the disk", str(path)
+        )
 
 
 def _sample(n_pixels: int) -> np.dtype[np.void]:

@@ -132,6 +132,7 @@ def load_positives(  # noqa: PLR0913  what, how, and who hears of it
     strict: bool = False,
     progress: Progress | None = None,
     label: str | None = None,
+    at_least: int = MIN_POSITIVES,
 ) -> Positives:
     """Load crops of the object, and bring them to one size.
 
@@ -167,11 +168,13 @@ def load_positives(  # noqa: PLR0913  what, how, and who hears of it
         Called as `progress(n_done, n_pictures)` after every picture.
     label : str, optional
         The kind of object, where annotations have several.
+    at_least : int
+        So many are needed.
 
     Returns
     -------
     Positives
-        At least `MIN_POSITIVES` windows.
+        At least `at_least` windows.
 
     Raises
     ------
@@ -211,7 +214,7 @@ def load_positives(  # noqa: PLR0913  what, how, and who hears of it
         clipped=tuple(Skipped(crop.label, f"used as {crop.box}") for crop in crops if crop.box != crop.given),
         notes=tuple(notes),
     )
-    _check(report, strict=strict)
+    _check(report, at_least, strict=strict)
     positives = _assemble(crops, window, report)
     if n_each == 0:
         return positives
@@ -400,14 +403,15 @@ def _with_size(crop: _Crop) -> str:
     return f"{crop.name} ({crop.box.width}x{crop.box.height})"
 
 
-def _check(report: SourceReport, *, strict: bool) -> None:
+def _check(report: SourceReport, at_least: int, *, strict: bool) -> None:
     if strict:
         refuse_skipped(report)
-    if report.n_used < MIN_POSITIVES:
+    if report.n_used < at_least:
         problem = (
             f"{report.n_used} of {report.n_found} {report.units} in {report.source} can be used as positives"
         )
-        advice = f"at least {MIN_POSITIVES} are needed: add crops of the object"
+        are = "is" if at_least == 1 else "are"
+        advice = f"at least {at_least} {are} needed: add crops of the object"
         raise SourceError("\n".join([f"{problem}, {advice}", *report.lines()]))
 
 

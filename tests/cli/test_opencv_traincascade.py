@@ -15,7 +15,7 @@ from sample_cascades import assert_same
 from vjcascade import Cascade, Size
 from vjcascade.cascade import LBP_NODE_DTYPE, NODE_DTYPE
 from vjcascade.cli import main
-from vjcascade.cli.opencv_options import OLD_MODEL_NAME, translated
+from vjcascade.cli.opencv_traincascade import OLD_MODEL_NAME, PROGRAM
 from vjcascade.formats.annotations.vec_files import write_vec
 from vjcascade.imaging import read_gray
 from vjcascade.types import LBP_DTYPE, FeatureType
@@ -40,13 +40,13 @@ def train(run):
 
 def words_of(options):
     """Return the command line of vjcascade that trains, without what every one begins with."""
-    ((*words,),) = translated(shlex.split(f"-data out -vec p.vec -bg bg.txt {options}")).commands
+    ((*words,),) = PROGRAM.translated(shlex.split(f"-data out -vec p.vec -bg bg.txt {options}")).commands
     assert words[:3] == ["train", "p.vec", "bg.txt"]
     return shlex.join(words[3:])
 
 
 def note_on(option, options):
-    notes = translated(shlex.split(f"-data out -vec p.vec -bg bg.txt {options}")).notes
+    notes = PROGRAM.translated(shlex.split(f"-data out -vec p.vec -bg bg.txt {options}")).notes
     (note,) = (note for note in notes if note.startswith(f"  {option}"))
     return note.partition(": ")[2]
 
@@ -150,7 +150,7 @@ def test_what_became_of_each_option_is_said(option, value, became):
         ("-data o -vec p -bg b -minHitRate 1.5", "--hit-rate 1.5 is not in (0, 1]"),
         ("-data o -vec p -bg b -numNeg 100 --negatives 200", "-numNeg and --negatives say the same"),
         ("-data o -vec p -bg b --x 200", "Unknown option: --x"),
-        ("crops photos -w 24 -h 24", "as 'crops': write -data FOLDER -vec FILE -bg FILE, or, in the place of -w, --wi"),
+        ("crops photos -w 24 -h 24", "as 'crops': write -data FOLDER -vec FILE -bg FILE, or all in"),
         ("-data o crops photos", "as 'crops'"),
         ("crops photos -h", "-h stands among other words"),
         ("-datta out", "Unknown option: -datta"),
@@ -244,6 +244,16 @@ def test_an_interrupted_run_goes_on(interrupted, old, train):
     again = train("-numStages 3 -numNeg 100")
     assert (again.code, "which was trained here" in again.err) == (0, True)
     assert Cascade.load("out/cascade.xml").stages_digest == longer.stages_digest
+
+
+def test_it_goes_on_anew_where_that_is_asked_for(interrupted, train):
+    assert train("-numStages 3 -numNeg 100").code == 0
+    ran = train("-numStages 3 -numNeg 120 --overwrite")
+    assert ran.code == 0
+    assert "going on with the run of opencv_traincascade in out, 2 stages so far" in ran.err
+    longer = Cascade.load("out/cascade.xml")
+    assert longer.metadata["settings"]["n_negatives"] == 120
+    assert longer.first_stages(2).without_unused_features().stages_digest == interrupted.stages_digest
 
 
 def test_it_goes_on_by_its_parameters_without_opencvs_words(interrupted, run):
