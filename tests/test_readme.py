@@ -22,6 +22,7 @@ from vjcascade.video import VideoSink
 
 PROJECT = Path(__file__).parents[1]
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
+PROGRAMS = ("vjcascade ", "train-cascade ")
 PICTURES = Path(skimage.__file__).parent / "data"
 
 
@@ -57,12 +58,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = np.random.default_rng(0).normal(size=(80, 2)) + (np.arange(80) % 2)[:, np.newaxis]
     table = [f"{age:.3f},{weight:.3f},{i % 2}" for i, (age, weight) in enumerate(rows)]
     (folder / "patients.csv").write_text("\n".join(["age,weight,ill", *table]) + "\n")
-    lines = [
-        line for block in code_blocks("sh") for line in block.splitlines() if line.startswith("vjcascade ")
-    ]
-    assert len(lines) >= 4
-    for line in lines:
-        run([sys.executable, "-m", *line.split()], folder)
+    names = sorted(path.name for path in (folder / "crops").iterdir())
+    (folder / "info.dat").write_text("".join(f"crops/{name} 1 0 0 14 14\n" for name in names))
+    (folder / "bg.txt").write_text("".join(f"photos/{i}.png\n" for i in range(12)))
+    lines = [line for block in code_blocks("sh") for line in block.splitlines()]
+    commands = [line.split() for line in lines if line.startswith(PROGRAMS)]
+    assert len(commands) >= 4
+    for program, *words in commands:
+        run([sys.executable, "-m", "vjcascade", *(["train"] * (program == "train-cascade")), *words], folder)
     return folder
 
 
@@ -82,6 +85,8 @@ def test_commands_run(folder):
     assert "<svg" in (folder / "report.html").read_text()
     assert OperatingPoint.of(Cascade.load(folder / "tuned.xml")) is not None
     assert list((folder / "false-alarms").glob("*.png"))
+    assert Cascade.load(folder / "old" / "cascade.xml").window == Size(14, 14)
+    assert (folder / "faces.vec").read_bytes() == (folder / "crops.vec").read_bytes()
     for page in ("comparison/report.html", "tables/report.html", "whole/full.html", "measured/report.html"):
         assert "<svg" in (folder / page).read_text()
     longer, model = (Cascade.load(folder / name / "cascade.xml") for name in ("better", "model"))
