@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 
+import numpy as np
 import pytest
 from conftest import SHARED_DATA
+from model_files import spoiled
 from opencv_runs import SETTINGS, pool_of, trained_cascade, write_run
 from sample_cascades import assert_same
 
 from vjcascade.errors import ModelError, ModelNotFoundError
-from vjcascade.formats.cascade_files import load_cascade
+from vjcascade.formats.cascade_files import dump_cascade, load_cascade, parse_cascade
 from vjcascade.formats.opencv_run import read_opencv_run
 from vjcascade.types import Size
 
@@ -131,3 +134,29 @@ def test_a_mode_that_is_none(tmp_path, rng, mode):
 def test_no_run(tmp_path):
     with pytest.raises(ModelNotFoundError, match=r"params\.xml: there is no such file"):
         read_opencv_run(tmp_path)
+
+
+N_MUTANTS = 2_000 if "VJCASCADE_THOROUGH" in os.environ else 150
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_spoiled_runs_are_read_or_refused_by_the_name_of_a_file(tmp_path, mode):
+    rng = np.random.default_rng(17)
+    pool = pool_of(WINDOW, mode)
+    folder = write_run(tmp_path / "data", trained_cascade(rng, pool), mode, pool)
+    files = sorted(folder.iterdir())
+    n_read = 0
+    for _ in range(N_MUTANTS):
+        file = files[rng.integers(len(files))]
+        good = file.read_bytes()
+        file.write_bytes(spoiled(good, rng))
+        try:
+            cascade = read_opencv_run(folder).cascade
+            if cascade.n_stages:
+                assert_same(parse_cascade(dump_cascade(cascade), ""), cascade)
+            n_read += 1
+        except ModelError as error:
+            assert file.name in str(error), error  # noqa: PT017  some are read
+            assert "; " in str(error), error  # noqa: PT017
+        file.write_bytes(good)
+    assert 0 < n_read < N_MUTANTS

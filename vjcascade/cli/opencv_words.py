@@ -14,8 +14,8 @@ from typing import NamedTuple, NoReturn
 from vjcascade.errors import SettingsError
 from vjcascade.messages import suggest
 
-_MOST = 10_000_000
-"""Of stages, samples and pixels; no run has so many."""
+_DIGITS = 8
+"""No run has stages, samples or pixels in numbers of so many digits."""
 
 
 class Translation(NamedTuple):
@@ -158,9 +158,10 @@ def window_of(values: Mapping[str, str]) -> Meaning:
 
 def checked_count(name: str, values: Mapping[str, str]) -> int:
     """Return the value of an option that counts something."""
-    if not (values[name].isdecimal() and 0 < int(values[name]) < _MOST):
-        raise SettingsError(f"{name} {values[name]!r} is not a whole number from 1 to {_MOST - 1}")
-    return int(values[name])
+    text = values[name]
+    if not (text.isdecimal() and len(text) < _DIGITS and int(text) > 0):
+        raise SettingsError(f"{name} {text!r} is not a whole number from 1 to {10 ** (_DIGITS - 1) - 1}")
+    return int(text)
 
 
 def option_words(meanings: Mapping[str, Meaning], given: Mapping[str, str], own: Sequence[str]) -> list[str]:

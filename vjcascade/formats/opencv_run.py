@@ -109,7 +109,7 @@ def read_opencv_run(folder: Path) -> OpenCVRun:
     stages: list[ReadStage] = []
     while (file := folder / f"stage{len(stages)}.xml").exists():
         with explained(f"{file}: ", advice="; delete it, and training goes on from the stage before"):
-            stages.append(_named_by_pool(_contents(file), window, mode))
+            stages.append(_checked_stage(_contents(file), window, mode))
     cascade = _compacted(window, stages, mode) if stages else Cascade.empty(window, feature_type)
     size = {"featureType": str(feature_type), "width": str(window.width), "height": str(window.height)}
     return OpenCVRun(path, {**size, **read_settings(root)}, cascade, _notes(folder, len(stages)))
@@ -130,11 +130,11 @@ def _mode(root: Node) -> HaarMode:
         raise ModelError(f"mode {' '.join(text)[:40]!r} is none of BASIC, CORE and ALL") from None
 
 
-def _named_by_pool(node: Node, window: Size, mode: HaarMode | None) -> ReadStage:
-    """Read a stage and check that its features are in the pool."""
+def _checked_stage(node: Node, window: Size, mode: HaarMode | None) -> ReadStage:
+    """Read a stage that is one by itself: of features in the pool, and of trees that are whole."""
     stage = read_stage(node, "the stage", is_lbp=mode is None)
     try:
-        _features_at(_places(stage), window, mode)
+        _compacted(window, [stage], mode)
     except IndexError as error:
         pool = "LBP" if mode is None else f"mode {mode.upper()}"
         raise ModelError(f"{error} of {window} windows, {pool}, of which params.xml tells") from None

@@ -104,6 +104,12 @@ def test_wrong_lines_are_named(data_set, line, reason):
         ("names: [a]\n", "names no pictures: one of train, val"),
         ("train: gone\nnames: [a]\n", "'gone' is not there; looked for"),
         ("train: 3\nnames: [a]\n", "'3' is no folder and no list"),
+        (
+            "path: /\ntrain: .\nnames: [a]\n",
+            "train: .* is the whole file system; name the folder of the pictures",
+        ),
+        ("train: /\nnames: [a]\n", "train: / is the whole file system"),
+        ("train: /dev/null\nnames: [a]\n", "train: /dev/null is no folder and no list"),
         ("train: images\nnames: car\n", "names must be a list"),
         ("train: images\nnames: {car: 0}\n", "names must be a list"),
         ("train: &a [*a]\nnames: [a]\n", "aliases and deep nesting"),

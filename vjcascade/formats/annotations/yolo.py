@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from vjcascade.errors import ImageError, SourceError
+from vjcascade.files import real_path
 from vjcascade.formats.annotations.pictures import (
     NUMBER,
     AnnotatedObject,
@@ -175,10 +176,22 @@ class _Reader:
                 raise SourceError(
                     f"{path}: {chosen}: {brief(entry)!r} is not there; looked for {brief(tried, 400)}"
                 )
-            pairs += (
-                self._of_folder(place) if place.is_dir() else self._of_list(place, path.parent / "labels")
-            )
+            try:
+                pairs += self._of_place(place, path.parent / "labels")
+            except SourceError as error:
+                raise SourceError(f"{path}: {chosen}: {error}") from None
         return pairs
+
+    def _of_place(self, place: Path, labels: Path) -> list[_Pair]:
+        """Return the pictures of a folder or list that a data set names."""
+        if place.is_file():
+            return self._of_list(place, labels)
+        if not place.is_dir():
+            raise SourceError(f"{place} is no folder and no list")
+        whole = real_path(place)
+        if whole == whole.parent:
+            raise SourceError(f"{place} is the whole file system; name the folder of the pictures")
+        return self._of_folder(place)
 
     def of_folder(self, folder: Path) -> list[_Pair]:
         """Return the pictures of a folder, or those that its text files are about."""
