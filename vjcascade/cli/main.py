@@ -43,6 +43,12 @@ Pictures and frames with false alarms are kept once each, and not where they sho
 
 For example: vjcascade negatives signs/cascade.xml street.mp4 --output false-alarms
 and then: vjcascade train crops photos --continue signs/cascade.xml --more-negatives false-alarms --output better""",
+    "samples": """Write crops of the object, or what boxes in pictures show, as a .vec for OpenCV's trainer.
+
+The samples are what vjcascade train sees of the same crops; it reads the file, too.
+Command lines of opencv_createsamples (-info info.dat -vec faces.vec -w 24 -h 24) are taken as they are.
+
+For example: vjcascade samples info.dat faces.vec --window 24x24""",
     "report": """Draw a report on a training run: one HTML file that needs nothing else.
 
 It shows rounds, features, worst false alarms, costs and times; of a model trained elsewhere, what the file knows.
@@ -62,12 +68,6 @@ The output is the model with these stages and this threshold, and with the setti
 
 For example: vjcascade tune signs/cascade.xml scenes.txt --recall 0.95 --output tuned.xml""",
     "convert": """Write a model file in another format, for other versions of OpenCV.""",
-    "samples": """Write crops of the object, or what boxes in pictures show, as a .vec for OpenCV's trainer.
-
-The samples are what vjcascade train sees of the same crops; it reads the file, too.
-Command lines of opencv_createsamples (-info info.dat -vec faces.vec -w 24 -h 24) are taken as they are.
-
-For example: vjcascade samples info.dat faces.vec --window 24x24""",
     "warmup": """Compile beforehand what other commands would compile at their first use; for container images.
 
 The compiled kernels are kept beside the package, or where the environment variable NUMBA_CACHE_DIR says.""",
