@@ -34,7 +34,9 @@ def test_what_was_written_is_said(model, tmp_path, capsys):
     cascade = cascade_with()
     out, err = capsys.readouterr()
     assert out == ""
-    assert err == f"written: {tmp_path / 'out.xml'} (old format, window {cascade.window}, 1 stage)\n"
+    written, tried = err.splitlines()
+    assert written == f"written: {tmp_path / 'out.xml'} (old format, window {cascade.window}, 1 stage)"
+    assert tried.startswith("tried: read back, and equal on 20,000 windows, of which the model accepts ")
 
 
 def test_there_and_back(model, tmp_path):
@@ -63,13 +65,49 @@ def test_the_model_is_not_overwritten(tmp_path, link):
 
 
 @pytest.mark.parametrize(
-    "name", ["out.yml", "out.YAML", "out.json", "out.json.gz", "out.h", "out.xml.txt", "out.h.gz"]
+    ("name", "suffix"),
+    [
+        ("out.yml", ".yml"),
+        ("out.YAML", ".yaml"),
+        ("out.onnx", ".onnx"),
+        ("out.xml.txt", ".txt"),
+        ("out.h.gz", ".h.gz"),
+    ],
 )
-def test_names_that_promise_another_form_are_refused(model, tmp_path, name):
-    suffix = name.removesuffix(".gz").rpartition(".")[2]
-    with pytest.raises(SettingsError, match=rf"\.{suffix} files are not written, only XML is; give .* \.xml"):
+def test_names_that_promise_another_form_are_refused(model, tmp_path, name, suffix):
+    with pytest.raises(
+        SettingsError, match=rf" {suffix} files are not written; give a name that ends in \.xml, "
+    ):
         convert(model, tmp_path / name)
     assert not (tmp_path / name).exists()
+
+
+def test_the_suffix_decides_and_to_and_format_must_agree(model, tmp_path, capsys):
+    convert(model, tmp_path / "out.H")
+    assert (tmp_path / "out.H").read_bytes().startswith(b"/* out.H: an object detector")
+    assert "C99 scanner, window 20x18, 1 stage" in capsys.readouterr().err
+    convert(model, tmp_path / "out.xml", to="old", format="old")
+    for name, options, message in (
+        ("a.xml", {"to": "new", "format": "old"}, "--to new and --format old contradict each other"),
+        ("a.h", {"to": "new"}, r"a\.h: --to new is not written to \.h files; give .* in \.xml or \.xml\.gz"),
+        ("a.h", {"format": "old"}, r"--to old is not written to \.h files"),
+        ("a.xml", {"to": "c"}, r"--to c is not written to \.xml files; give a name that ends in \.h or \.c"),
+        ("a.bin", {"to": "c"}, r"\.bin files are not written; give a name that ends in \.xml, "),
+    ):
+        with pytest.raises(SettingsError, match=message):
+            convert(model, tmp_path / name, **options)
+        assert not (tmp_path / name).exists()
+
+
+def test_what_is_not_equal_is_not_written(model, tmp_path, monkeypatch):
+    from vjcascade.exports import exporting
+
+    monkeypatch.setattr(exporting, "dump_cascade", lambda *_: dump_cascade(cascade_with(leaves=[0] * 5)))
+    with pytest.raises(
+        ModelError, match=r"model\.json\.gz: the export judges [\d,]+ of 20,000 windows differently"
+    ):
+        convert(model, tmp_path / "out.xml")
+    assert not (tmp_path / "out.xml").exists()
 
 
 def test_what_the_format_cannot_express(tmp_path):

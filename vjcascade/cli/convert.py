@@ -13,30 +13,32 @@ from vjcascade.messages import pluralize, printable
 if TYPE_CHECKING:
     from vjcascade.cascade import Cascade
 
-_WRITTEN = {"", ".xml"}
-"""Suffixes of names, apart from .gz."""
-
 
 def convert(
     model: Path,
     output: Path,
     /,
     *,
-    format: Literal["new", "old"] = "new",  # noqa: A002  the option
+    to: Literal["new", "old", "c"] | None = None,
+    format: Literal["new", "old"] | None = None,  # noqa: A002  the option
     stages: CountOption | None = None,
     shift: float = 0.0,
     shift_last: CountOption | None = None,
 ) -> None:
-    """Write a model file in another format.
+    """Write a model in another format, or for other programs.
 
     Parameters
     ----------
     model : path
         Cascade file in any form that OpenCV reads: new or old format; XML, YAML or JSON; plain or gzip.
     output : path
-        XML file to write; if its name ends in .gz, it is compressed. It cannot be the model itself.
+        File to write, whose suffix says in which format: .xml, also .xml.gz, for OpenCV; .h or .c. It cannot be the
+        model itself.
+    to : {new, old, c}
+        The format, where the suffix does not say it. new: opencv-cascade-classifier, for OpenCV 2.4 and later. old:
+        opencv-haar-classifier, for OpenCV 1 and 2. c: a scanner in C99 with the model in it, one file.
     format : {new, old}
-        new: opencv-cascade-classifier, for OpenCV 2.4 and later. old: opencv-haar-classifier, for OpenCV 1 and 2.
+        The same as --to, for XML.
     stages : int
         Keep the first so many stages only: faster, it finds more, with more false alarms.
     shift : float
@@ -46,19 +48,23 @@ def convert(
     """
     from vjcascade.cli.models import named_model
     from vjcascade.cli.outputs import check_output_file, refuse_overwriting
-    from vjcascade.formats import load_cascade, save_cascade
+    from vjcascade.exports import export_cascade, format_of
+    from vjcascade.formats import load_cascade
 
-    _check_name(output)
+    if to and format and to != format:
+        raise SettingsError(f"--to {to} and --format {format} contradict each other; give one of them")
+    wanted = format_of(output, to or format)
     check_output_file(output)
     model = named_model(model)
     refuse_overwriting([output], kept=[model])
     cascade = _changed(load_cascade(model), stages, shift, shift_last)
     try:
-        save_cascade(cascade, output, format)
+        done = export_cascade(cascade, output, wanted)
     except ModelError as error:
         raise ModelError(f"{model}: {error}") from None
-    what = f"{format} format, window {cascade.window}, {pluralize(cascade.n_stages, 'stage')}"
+    what = f"{done.label}, window {cascade.window}, {pluralize(cascade.n_stages, 'stage')}"
     sys.stderr.write(f"written: {printable(str(output))} ({what})\n")  # standard output may be the file
+    sys.stderr.write(f"tried: {done.proof}\n")
 
 
 def _changed(cascade: Cascade, stages: int | None, shift: float, shift_last: int | None) -> Cascade:
@@ -68,12 +74,3 @@ def _changed(cascade: Cascade, stages: int | None, shift: float, shift_last: int
     if stages is not None:
         cascade = cascade.first_stages(stages).without_unused_features()
     return cascade.with_shifted_thresholds(shift, shift_last)
-
-
-def _check_name(output: Path) -> None:
-    """Refuse names that promise what is not written."""
-    suffix = output.with_suffix("").suffix if output.suffix.lower() == ".gz" else output.suffix
-    if suffix.lower() not in _WRITTEN:
-        raise SettingsError(
-            f"{output}: {suffix} files are not written, only XML is; give a name that ends in .xml or .xml.gz"
-        )

@@ -140,7 +140,11 @@ def save_cascade(cascade: Cascade, path: Path, format: CascadeFormat = "new") ->
     Traceback (most recent call last):
     vjcascade.errors.ModelError: a cascade without stages cannot be saved; train one stage or more
     """
-    data = dump_cascade(cascade, format)
+    write_xml(dump_cascade(cascade, format), path)
+
+
+def write_xml(data: bytes, path: Path) -> None:
+    """Write what `dump_cascade` returned, whole or not at all; compressed if the file is called `.gz`."""
     write_atomic(path, gzip.compress(data, mtime=0) if path.suffix.lower() == ".gz" else data)
 
 

@@ -1,0 +1,39 @@
+"""Trials: they must be hard, and the same every time."""
+
+import numpy as np
+from sample_cascades import assert_same
+
+import vjcascade
+from vjcascade.cascade import Cascade
+from vjcascade.exports.trial import Trial, bred_windows
+
+
+def test_windows_stop_at_every_stage_and_some_are_accepted(model, trial):
+    counts = np.bincount(trial.passed + 1, minlength=model.n_stages + 2)
+    assert (counts[1:] > 20).all()
+    assert trial.n_accepted == counts[-1]
+    assert len(trial.raw) > 100
+    assert 0 < len(trial.found) < len(trial.raw)
+
+
+def test_the_same_seed_the_same_windows(model, trial):
+    again = Trial.of(model, len(trial.windows))
+    assert (again.windows == trial.windows).all()
+    assert (again.picture == trial.picture).all()
+    other, _ = bred_windows(model, 500, np.random.default_rng(1))
+    assert (other != trial.windows[:500]).any()
+
+
+def test_a_real_model_is_tried_to_its_last_stage():
+    cascade = Cascade.load(vjcascade.compat.data.find("frontalface"))
+    _, passed = bred_windows(cascade, 12_000, np.random.default_rng(0))
+    assert set(range(cascade.n_stages + 1)) <= set(passed.tolist())
+
+
+def test_the_operating_point_decides_what_is_tried(model):
+    point = {"n_stages": 2, "min_neighbors": 1}
+    trial = Trial.of(model.with_metadata({"operating_point": point}), 500)
+    assert_same(
+        trial.cascade.with_metadata({}), model.first_stages(2).without_unused_features().with_metadata({})
+    )
+    assert trial.point.min_neighbors == 1

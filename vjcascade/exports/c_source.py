@@ -1,0 +1,256 @@
+"""A scanner in C99 with the model as constant arrays, in one file that needs the standard library alone."""
+
+from __future__ import annotations
+
+import re
+import struct
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vjcascade.cascade import Cascade
+from vjcascade.errors import ModelError
+from vjcascade.exports.base import Export, check_answers, emulated, filled, identifier, template, wrapped
+from vjcascade.exports.programs import first_program, run_program
+from vjcascade.exports.tables import model_tables
+from vjcascade.exports.trial import Trial
+
+COMPILERS = ("cc", "gcc", "clang")
+
+FLAGS = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-ffp-contract=off")
+
+_LINE = 110
+
+_BOX = struct.Struct("=4i")
+
+
+class CSource(Export):
+    """A `.h` with static functions, or a `.c` with external ones; both are the same text otherwise."""
+
+    name = "c"
+    suffixes = (".h", ".c")
+    label = "C99 scanner"
+
+    def dump(self, cascade: Cascade, path: Path) -> bytes:
+        """Return the file; functions begin with the name of the file."""
+        tables = model_tables(cascade)
+        is_header = path.suffix.lower() != ".c"
+        text = template("usage.h") + template("scanner.h")
+        values = {
+            "FILE": re.sub("[^A-Za-z0-9._-]", "_", path.name) or "model.h",
+            "USE": _USE_HEADER if is_header else _USE_SOURCE,
+            "ABOUT": "\n".join(f" *   {line}" for line in wrapped(tables["about"], 110)),
+            "API": "static inline" if is_header else "",
+            "MODEL": _model_text(tables),
+            "SETTINGS": _settings_text(tables["settings"]),
+        }
+        return _renamed(filled(text, values), identifier(path)).encode("ascii")
+
+    def prove(self, data: bytes, trial: Trial, path: Path) -> str:
+        """Compile it and run it; without a compiler, read its arrays back and run these."""
+        compiler = _working_compiler()
+        if compiler is None:
+            emulated(parsed_tables(data.decode(), identifier(path)), trial)
+            return "no C compiler here, so the C code did not run: its arrays, read back and run in NumPy, are equal on"
+        with tempfile.TemporaryDirectory(prefix="vjcascade-") as name:
+            folder = Path(name)
+            (folder / "model.h").write_bytes(data)
+            (folder / "try.c").write_text(_renamed(template("try.c"), identifier(path)), encoding="ascii")
+            run_program([compiler, *FLAGS, "try.c", "-o", "try.exe", "-lm"], folder)
+            answers = run_program([str(folder / "try.exe")], folder, _trial_bytes(trial))
+        check_answers(trial, *_parsed_answers(answers, len(trial.windows)))
+        return f"compiled with {Path(compiler).name} and run, and equal in a picture and on"
+
+
+_USE_HEADER = " * Include it where it is used; every function is static. Link with -lm."
+
+_USE_SOURCE = """\
+ * Compile it with your program and link with -lm; copy the types and declarations below (VJ_API) to where you use them,
+ * or include the file itself.\
+"""
+
+
+def _working_compiler() -> str | None:
+    """Return a compiler that can make programs: where headers or a linker are missing, there is none."""
+    compiler = first_program(COMPILERS)
+    if compiler is None:
+        return None
+    with tempfile.TemporaryDirectory(prefix="vjcascade-") as name:
+        folder = Path(name)
+        (folder / "empty.c").write_text(
+            "#include <math.h>\n#include <stdio.h>\nint main(void) { return 0; }\n", encoding="ascii"
+        )
+        try:
+            run_program([compiler, "empty.c", "-o", "empty.exe", "-lm"], folder)
+            run_program([str(folder / "empty.exe")], folder)
+        except ModelError:
+            return None
+    return compiler
+
+
+def _renamed(text: str, name: str) -> str:
+    """Give names the prefix of the model, so that several can be in one program."""
+    return re.sub(r"\bVJ_", f"{name.upper()}_", re.sub(r"\bvj_", f"{name}_", text))
+
+
+def _settings_text(settings: Mapping[str, Any]) -> str:
+    width, height = settings["min_size"] or (0, 0)
+    numbers = (settings["scale_factor"], settings["min_neighbors"], width, height, 0, 0)
+    return ", ".join(map(str, [*numbers, float(settings["min_ranking_score"])]))
+
+
+def _model_text(tables: Mapping[str, Any]) -> str:
+    """Return the macros and constant arrays of a model."""
+    is_lbp = tables["feature_type"] == "LBP"
+    n_nodes, n_trees = len(tables["node_features"]), len(tables["tree_starts"]) - 1
+    has_trees = n_nodes != n_trees
+    width, height = tables["window"]
+    is_tilted = not is_lbp and any(tables["tilted"])
+    macros = {
+        "WIDTH": width,
+        "HEIGHT": height,
+        "STAGES": len(tables["stage_thresholds"]),
+        "LBP": int(is_lbp),
+        "TILTED": int(is_tilted),
+        "TREES": int(has_trees),
+    }
+    lines = [f"#define VJ_{name} {value}" for name, value in macros.items()]
+    place = "uint8_t" if max(width, height) <= 255 else "uint16_t"
+    lines += ["", f"typedef {place} vj_place;", "", "/* x, y, w, h */"]
+    if is_lbp:
+        lines.append(_array("vj_place", "cells", tables["cells"]))
+        lines += [
+            "/* a bit for each code that goes left */",
+            _array("uint32_t", "node_subsets", tables["node_subsets"]),
+        ]
+    else:
+        lines.append(_array("vj_place", "rects", tables["rects"]))
+        lines.append(_array("float", "weights", tables["weights"]))
+        if is_tilted:
+            lines.append(_array("uint8_t", "tilted", tables["tilted"]))
+        lines += [
+            "/* below it, a window goes left */",
+            _array("float", "node_thresholds", tables["node_thresholds"]),
+        ]
+    lines.append(_array(_smallest(len(tables["node_features"])), "node_features", tables["node_features"]))
+    if has_trees:
+        children = [list(pair) for pair in zip(tables["node_left"], tables["node_right"], strict=True)]
+        lines += [
+            "/* > 0: a node of the same tree, else minus a leaf of it */",
+            _array("int32_t", "children", children),
+        ]
+        lines.append(_array("uint32_t", "tree_starts", tables["tree_starts"]))
+    lines.append(_array("float", "leaves", tables["leaves"]))
+    lines.append(_array("uint32_t", "stage_starts", tables["stage_starts"]))
+    lines.append(_array("float", "stage_thresholds", tables["stage_thresholds"]))
+    return "\n".join(lines)
+
+
+def _smallest(most: int) -> str:
+    return "uint16_t" if most <= 65_535 else "uint32_t"
+
+
+def _array(kind: str, name: str, rows: list[Any]) -> str:
+    """Return a constant array of one or two dimensions."""
+    spell = _float_literal if kind == "float" else _integer_literal(kind)
+    if isinstance(rows[0], list):
+        items: Iterable[str] = (f"{{{', '.join(map(spell, row))}}}" for row in rows)
+        shape = f"[{len(rows)}][{len(rows[0])}]"
+    else:
+        items, shape = map(spell, rows), f"[{len(rows)}]"
+    lines, line = [], "   "
+    for item in items:
+        if len(line) + len(item) + 2 > _LINE:
+            lines.append(line)
+            line = "   "
+        line += f" {item},"
+    lines.append(line.rstrip(","))
+    body = "\n".join(lines)
+    return f"static const {kind} vj_{name}{shape} = {{\n{body}\n}};"
+
+
+def _float_literal(value: float) -> str:
+    """Return a literal that every compiler that rounds correctly reads as this float32."""
+    return f"{np.float32(value)!s}f"
+
+
+def _integer_literal(kind: str) -> Any:
+    return (lambda value: f"{value}u") if kind == "uint32_t" else str
+
+
+def parsed_tables(text: str, name: str) -> dict[str, Any]:
+    """Read the arrays of an exported file back.
+
+    Parameters
+    ----------
+    text : str
+        The file.
+    name : str
+        The prefix of its names.
+
+    Returns
+    -------
+    dict
+        As `model_tables` returns it, without `about`.
+
+    Raises
+    ------
+    ModelError
+        If an array is not there.
+    """
+    arrays: dict[str, list[Any]] = {}
+    for match in re.finditer(
+        rf"static const (\w+) {name}_(\w+)\[(\d+)\](?:\[(\d+)\])? = \{{(.*?)\n\}};", text, re.DOTALL
+    ):
+        kind, key, rows, columns, body = match.groups()
+        words = re.findall(r"[-+.\de]+(?=[fu]?[,}\s]|[fu]?$)", body)
+        numbers = [float(np.float32(word)) if kind == "float" else int(word) for word in words]
+        wide = int(columns or 1)
+        if len(numbers) != int(rows) * wide:
+            raise ModelError(
+                f"{key} holds {len(numbers)} numbers instead of {int(rows) * wide}; nothing is written"
+            )
+        arrays[key] = (
+            numbers if columns is None else [numbers[i : i + wide] for i in range(0, len(numbers), wide)]
+        )
+    macros = dict(re.findall(rf"#define {name.upper()}_(\w+) (\d+)\n", text))
+    settings = re.search(rf"const {name}_settings settings = {{(.*?)}};", text)
+    if settings is None or not {"WIDTH", "HEIGHT", "LBP"} <= set(macros):
+        raise ModelError("the C export holds no settings or no window; nothing is written")
+    factor, neighbors, width, height, _, _, score = settings[1].split(", ")
+    n_nodes = len(arrays["node_features"])
+    children = arrays.pop("children", [[0, -1]] * n_nodes)
+    if macros["LBP"] != "1":
+        arrays.setdefault("tilted", [0] * len(arrays["rects"]))
+    return {
+        "settings": {
+            "scale_factor": float(factor),
+            "min_neighbors": int(neighbors),
+            "min_size": [int(width), int(height)] if width != "0" else None,
+            "min_ranking_score": float(score),
+        },
+        "window": [int(macros["WIDTH"]), int(macros["HEIGHT"])],
+        "feature_type": "LBP" if macros["LBP"] == "1" else "HAAR",
+        "tree_starts": list(range(n_nodes + 1)),
+        "node_left": [left for left, _ in children],
+        "node_right": [right for _, right in children],
+        **arrays,
+    }
+
+
+def _trial_bytes(trial: Trial) -> bytes:
+    height, width = trial.picture.shape
+    head = struct.pack("=3i", len(trial.windows), width, height)
+    return head + trial.windows.tobytes() + trial.picture.tobytes()
+
+
+def _parsed_answers(data: bytes, n_windows: int) -> tuple[np.ndarray[Any, Any], ...]:
+    """Return stages passed, raw boxes and groups, as the program in try.c writes them."""
+    numbers = np.frombuffer(data, np.int32)
+    passed, rest = numbers[:n_windows], numbers[n_windows:]
+    n_raw = int(rest[0])
+    raw, rest = rest[1 : 1 + 4 * n_raw], rest[1 + 4 * n_raw :]
+    return passed, raw.reshape(-1, 4), rest[1:].reshape(-1, 4)

@@ -1,0 +1,147 @@
+"""The door to exports: which there are, which one a name asks for, and writing one that has been tried."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.cascade import Cascade
+from vjcascade.detection.scanner import evaluate_windows
+from vjcascade.errors import ModelError, SettingsError
+from vjcascade.exports.base import Export, ExportFormat, check_windows
+from vjcascade.exports.c_source import CSource
+from vjcascade.exports.trial import N_WINDOWS, Trial, bred_windows
+from vjcascade.files import write_atomic
+from vjcascade.formats.cascade_files import dump_cascade, parse_cascade, write_xml
+from vjcascade.messages import pluralize
+
+EXPORTS: dict[ExportFormat, Export] = {export.name: export for export in (CSource(),)}
+"""By the name that `--to` takes."""
+
+_XML_SUFFIXES = ("", ".xml", ".xml.gz", ".gz")
+
+
+class Exported(NamedTuple):
+    """What was written, and how that is known to be right.
+
+    Attributes
+    ----------
+    label : str
+        What it is.
+    proof : str
+        On what, and how, it was compared with the model.
+    """
+
+    label: str
+    proof: str
+
+
+def format_of(output: Path, to: ExportFormat | None = None) -> ExportFormat:
+    """Tell in which format a file is to be written.
+
+    Parameters
+    ----------
+    output : Path
+        Its suffix decides if nothing else does.
+    to : ExportFormat, optional
+        The name of the format.
+
+    Returns
+    -------
+    {"new", "old", "c"}
+        OpenCV's XML, new or old, or the name of an export.
+
+    Raises
+    ------
+    SettingsError
+        If the suffix is unknown, or that of another format.
+
+    Examples
+    --------
+    >>> format_of(Path("car.xml")), format_of(Path("car.h")), format_of(Path("car.xml"), "old")
+    ('new', 'c', 'old')
+    """
+    suffix = _suffix(output)
+    suffixes = {end: export.name for export in EXPORTS.values() for end in export.suffixes}
+    known: ExportFormat | None = "new" if suffix in _XML_SUFFIXES else suffixes.get(suffix)
+    if known is None:
+        ends = ", ".join(suffixes)
+        raise SettingsError(
+            f"{output}: {suffix} files are not written; give a name that ends in .xml, .xml.gz, {ends}"
+        )
+    if to is None:
+        return known
+    if suffix and known != ("new" if to == "old" else to):
+        ends = " or ".join(EXPORTS[to].suffixes) if to in EXPORTS else ".xml or .xml.gz"
+        raise SettingsError(
+            f"{output}: --to {to} is not written to {suffix} files; give a name that ends in {ends}"
+        )
+    return to
+
+
+def export_cascade(cascade: Cascade, path: Path, to: ExportFormat, n_windows: int = N_WINDOWS) -> Exported:
+    """Write a model, after what is to be written has judged windows, and a picture, as the engine does.
+
+    Parameters
+    ----------
+    cascade : Cascade
+        At least one stage. Where its metadata has an operating point, exports other than XML hold the stages that it
+        uses, and its settings.
+    path : Path
+        The file to create or replace, whole or not at all.
+    to : {"new", "old"} or a name of `EXPORTS`
+        The format.
+    n_windows : int, optional
+        On how many windows it is tried.
+
+    Returns
+    -------
+    Exported
+        What was done, in words.
+
+    Raises
+    ------
+    ModelError
+        If the format cannot express the model, or what was made does not judge as the engine does; nothing is written.
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> export_cascade(Cascade((24, 24)), Path("model.h"), "c")
+    Traceback (most recent call last):
+    vjcascade.errors.ModelError: a cascade without stages cannot be saved; train one stage or more
+    """
+    if to in EXPORTS:
+        return _export(cascade, path, EXPORTS[to], n_windows)
+    data = dump_cascade(cascade, "old" if to == "old" else "new")
+    windows, passed = bred_windows(cascade, n_windows, np.random.default_rng(0))
+    check_windows(evaluate_windows(parse_cascade(data, str(path)), windows, 1)[0], passed)
+    write_xml(data, path)
+    return Exported(f"{to} format", f"read back, and equal on {_what(passed, cascade.n_stages)}")
+
+
+def _export(cascade: Cascade, path: Path, export: Export, n_windows: int) -> Exported:
+    if cascade.n_stages == 0:
+        raise ModelError("a cascade without stages cannot be saved; train one stage or more")
+    data = export.dump(cascade, path)
+    trial = Trial.of(cascade, n_windows)
+    how = export.prove(data, trial, path)
+    write_atomic(path, data)
+    return Exported(export.label, f"{how} {_what(trial.passed, trial.cascade.n_stages)}")
+
+
+def _what(passed: NDArray[np.int32], n_stages: int) -> str:
+    n_accepted = int((passed == n_stages).sum())
+    if n_accepted:
+        return f"{pluralize(len(passed), 'window')}, of which the model accepts {n_accepted:,}"
+    deepest = pluralize(int(passed.max(initial=0)), "stage")
+    return f"{pluralize(len(passed), 'window')}, of which the best pass {deepest} of {n_stages}"
+
+
+def _suffix(output: Path) -> str:
+    suffix = output.suffix.lower()
+    return f"{output.with_suffix('').suffix.lower()}.gz" if suffix == ".gz" else suffix

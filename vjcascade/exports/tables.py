@@ -1,0 +1,128 @@
+"""A model as plain numbers: what exports hold, by the same names in each of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from vjcascade.cascade import Cascade
+from vjcascade.evaluation.operating_point import OperatingPoint
+from vjcascade.messages import pluralize, shortened
+from vjcascade.types import FeatureType
+
+FORMAT = "vjcascade-model"
+VERSION = 1
+
+
+def used_model(cascade: Cascade) -> tuple[Cascade, OperatingPoint]:
+    """Return the part of a model that its operating point uses, and this point; else all of it and OpenCV's settings.
+
+    Raises
+    ------
+    ModelError
+        If the operating point in the metadata is damaged.
+    """
+    point = OperatingPoint.of(cascade)
+    if point is None:
+        return cascade.without_unused_features(), OperatingPoint(n_stages=max(cascade.n_stages, 1))
+    return point.used_part(cascade).without_unused_features(), point
+
+
+def model_tables(cascade: Cascade) -> dict[str, Any]:
+    """Return window, features, nodes, stages and settings of a model as plain JSON values.
+
+    Parameters
+    ----------
+    cascade : Cascade
+        At least one stage.
+
+    Returns
+    -------
+    dict
+        The arrays of `Cascade`, nodes by columns; `stage_thresholds` are `Cascade.effective_thresholds`, with which
+        sums are compared. Numbers of float32 are written so that they are read back exactly.
+
+    Examples
+    --------
+    >>> import vjcascade
+    >>> tables = model_tables(Cascade.load(vjcascade.compat.data.find("frontalface")))
+    >>> tables["window"], len(tables["stage_thresholds"]), tables["settings"]["min_neighbors"]
+    ([24, 24], 13, 3)
+    """
+    used, point = used_model(cascade)
+    nodes, features = used.nodes, used.features
+    tables: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "about": about(cascade),
+        "settings": {
+            "scale_factor": point.scale_factor,
+            "min_neighbors": point.min_neighbors,
+            "min_size": list(point.min_size) if point.min_size else None,
+            "min_ranking_score": point.min_ranking_score,
+        },
+        "window": list(used.window),
+        "feature_type": str(used.feature_type),
+    }
+    if used.feature_type is FeatureType.LBP:
+        tables["cells"] = features["cell"].tolist()
+        tables["node_subsets"] = nodes["subset"].tolist()
+    else:
+        tables["rects"] = features["rects"].reshape(-1, 12).tolist()
+        tables["weights"] = features["weights"].tolist()
+        tables["tilted"] = features["tilted"].astype(int).tolist()
+        tables["node_thresholds"] = nodes["threshold"].tolist()
+    return tables | {
+        "node_features": nodes["feature"].tolist(),
+        "node_left": nodes["left"].tolist(),
+        "node_right": nodes["right"].tolist(),
+        "tree_starts": used.tree_starts.tolist(),
+        "leaves": used.leaves.tolist(),
+        "stage_starts": used.stage_starts.tolist(),
+        "stage_thresholds": used.effective_thresholds.tolist(),
+    }
+
+
+def about(cascade: Cascade) -> list[str]:
+    """Say in lines of plain ASCII what a model is, how it was trained and how it is used.
+
+    Examples
+    --------
+    >>> import vjcascade
+    >>> about(Cascade.load(vjcascade.compat.data.find("frontalface")))[0]
+    'Window 24x24, 13 stages, 1,172 weak classifiers over Haar features'
+    """
+    used, point = used_model(cascade)
+    n_stages, n_weak = pluralize(used.n_stages, "stage"), pluralize(used.n_trees, "weak classifier")
+    lines = [f"Window {used.window}, {n_stages}, {n_weak} over {used.feature_type.label} features"]
+    lines += _training(cascade.metadata)
+    if OperatingPoint.of(cascade) is None:
+        lines.append(f"Settings: OpenCV's own, as the model has no operating point: {point}")
+    else:
+        lines.append(f"Settings: the operating point that the model was tuned to: {point}")
+    return [_plain(line) for line in lines]
+
+
+def _training(metadata: Mapping[str, Any]) -> list[str]:
+    """Return what the training record says, as far as it is there; anybody may have written it."""
+    settings, data = metadata.get("settings"), metadata.get("data")
+    words = []
+    if isinstance(settings, Mapping) and "booster" in settings:
+        words.append(f"booster {settings['booster']}, costs {settings.get('costs', 'not recorded')}")
+    if isinstance(data, Mapping):
+        words += [f"{data[name]} {name}" for name in ("positives", "photos") if name in data]
+    lines = [f"Trained by vjcascade: {', '.join(words)}"] if words else []
+    stages = metadata.get("stages")
+    last = stages[-1] if isinstance(stages, list) and stages else None
+    if isinstance(last, Mapping) and isinstance(tuned := last.get("tuned"), Mapping):
+        lines.append(
+            f"Last stage: hit rate {tuned.get('hit_rate')}, false-alarm rate {tuned.get('false_alarm_rate')} "
+            f"on {last.get('hit_rate_on')} windows"
+        )
+    return lines
+
+
+def _plain(text: str) -> str:
+    """Return a line that ends no comment or string, whatever the language."""
+    return re.sub(r"[^A-Za-z0-9 .,:;%+()\[\]_-]", "?", shortened(text, 300))

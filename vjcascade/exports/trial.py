@@ -1,0 +1,174 @@
+"""What exports are tried on: windows that reach every stage, a picture, and what the engine makes of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.cascade import Cascade
+from vjcascade.detection import Detector
+from vjcascade.detection.scanner import evaluate_windows
+from vjcascade.evaluation.operating_point import OperatingPoint
+from vjcascade.exports.tables import used_model
+from vjcascade.types import Detections, Size
+
+N_WINDOWS = 20_000
+"""Windows of a trial unless told otherwise."""
+
+GENERATION = 1_000
+"""Windows that are bred at once."""
+
+PICTURE = Size(160, 120)
+"""Of the picture, where the window is small; it has room for three windows side by side."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """Windows and a picture, and the engine's answers.
+
+    Attributes
+    ----------
+    cascade : Cascade
+        The part of the model that is used.
+    point : OperatingPoint
+        With which settings.
+    windows : ndarray of shape (n, h, w), dtype uint8
+        Grey windows.
+    passed : ndarray of shape (n,), dtype int32
+        Stages that each passes; -1 below the contrast floor.
+    picture : ndarray of shape (h, w), dtype uint8
+        Grey levels.
+    raw, found : Detections
+        In the picture: all windows, and groups by the model's settings.
+    """
+
+    cascade: Cascade
+    point: OperatingPoint
+    windows: NDArray[np.uint8]
+    passed: NDArray[np.int32]
+    picture: NDArray[np.uint8]
+    raw: Detections
+    found: Detections
+
+    @classmethod
+    def of(cls, model: Cascade, n_windows: int = N_WINDOWS, seed: int = 0) -> Self:
+        """Return the trial of a model.
+
+        Parameters
+        ----------
+        model : Cascade
+            At least one stage.
+        n_windows : int, optional
+            How many windows.
+        seed : int, optional
+            The same model, number and seed make the same trial.
+
+        Returns
+        -------
+        Trial
+            Of the part of the model that its operating point uses.
+        """
+        cascade, point = used_model(model)
+        rng = np.random.default_rng(seed)
+        windows, passed = bred_windows(cascade, n_windows, rng)
+        picture = _picture(cascade.window, windows[np.argsort(-passed, kind="stable")], rng)
+        settings = {**point.settings, "n_threads": 1}
+        found = Detector(cascade, **settings).detect(picture)
+        raw = Detector(cascade, **{**settings, "min_neighbors": 0}).detect(picture)
+        return cls(cascade, point, windows, passed, picture, raw, found)
+
+    @property
+    def n_accepted(self) -> int:
+        """How many of the windows pass all stages."""
+        return int((self.passed == self.cascade.n_stages).sum())
+
+
+def bred_windows(
+    cascade: Cascade, n_windows: int, rng: np.random.Generator
+) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+    """Breed windows that get further and further through a cascade; noise would fail the first stages.
+
+    Each generation are noise, and offspring of the best windows so far: mixed, shifted, or with other noise on top.
+
+    Parameters
+    ----------
+    cascade : Cascade
+        At least one stage.
+    n_windows : int
+        How many.
+    rng : numpy.random.Generator
+        The same seed, the same windows.
+
+    Returns
+    -------
+    windows : ndarray of shape (n_windows, h, w), dtype uint8
+        All generations; none is left out.
+    passed : ndarray of shape (n_windows,), dtype int32
+        Stages that each passes.
+
+    Examples
+    --------
+    >>> import vjcascade
+    >>> cascade = Cascade.load(vjcascade.compat.data.find("frontalface"))
+    >>> windows, passed = bred_windows(cascade, 2000, np.random.default_rng(0))
+    >>> windows.shape, bool(passed.max() > 3)
+    ((2000, 24, 24), True)
+    """
+    width, height = cascade.window
+    best, fitness = np.empty((0, height, width)), np.empty(0)
+    every, all_passed = [], []
+    for start in range(0, n_windows, GENERATION):
+        n = min(GENERATION, n_windows - start)
+        n_new = n if start == 0 else n // 10
+        made = np.concatenate([_noise(rng, n_new, height, width), _offspring(best, n - n_new, rng)])
+        windows = np.clip(np.rint(made), 0, 255).astype(np.uint8)
+        passed, sums = evaluate_windows(cascade, windows, 1)
+        every.append(windows)
+        all_passed.append(passed)
+        pool = np.concatenate([best, windows.astype(np.float64)])
+        shares = 1 / (1 + np.exp(-np.clip(sums, -99, 99)))  # among equals in stages, the sum decides
+        fitness = np.concatenate([fitness, passed + shares])
+        kept = np.argsort(-fitness, kind="stable")[: GENERATION // 10]
+        best, fitness = pool[kept], fitness[kept]
+    return np.concatenate(every), np.concatenate(all_passed)
+
+
+def _noise(rng: np.random.Generator, n: int, height: int, width: int) -> NDArray[np.float64]:
+    """Return noise in blocks of several sizes, from faint to strong."""
+    total = rng.uniform(60, 200, (n, 1, 1)) + np.zeros((n, height, width))
+    for block in (1, 2, 4, 8):
+        rows, columns = np.arange(height) // block, np.arange(width) // block
+        cells = rng.normal(0, 1, (n, rows[-1] + 1, columns[-1] + 1)) * rng.uniform(0, 40, (n, 1, 1))
+        total += cells[:, rows][:, :, columns]
+    return total
+
+
+def _offspring(best: NDArray[np.float64], n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    if n == 0:
+        return np.empty((0, *best.shape[1:]))
+    height, width = best.shape[1:]
+    one, other = best[rng.integers(0, len(best), n)], best[rng.integers(0, len(best), n)]
+    share = np.where(rng.random(n) < 0.5, rng.random(n), 0.0)[:, None, None]
+    made = one + share * (other - one)
+    for i in np.flatnonzero(rng.random(n) < 0.2):
+        made[i] = np.roll(made[i], rng.integers(-1, 2, 2), (0, 1))
+    grain = _noise(rng, n, height, width)
+    grain -= grain.mean(axis=(1, 2), keepdims=True)
+    made += grain * rng.choice([0.05, 0.15, 0.4, 1.0], n)[:, None, None]
+    return made
+
+
+def _picture(window: Size, best: NDArray[np.uint8], rng: np.random.Generator) -> NDArray[np.uint8]:
+    """Return a picture of noise with the best windows in it, as they are and at twice the size."""
+    width, height = max(PICTURE.width, 4 * window.width), max(PICTURE.height, 4 * window.height)
+    picture = _noise(rng, 1, height, width)[0]
+    for i, scale in enumerate((1, 2, 1, 2, 1)):
+        pasted = np.kron(best[i % len(best)], np.ones((scale, scale)))
+        y = 2 * rng.integers(0, (height - pasted.shape[0]) // 2 + 1)  # where every scan looks
+        x = 2 * rng.integers(0, (width - pasted.shape[1]) // 2 + 1)
+        picture[y : y + pasted.shape[0], x : x + pasted.shape[1]] = pasted
+    levels: NDArray[np.uint8] = np.clip(np.rint(picture), 0, 255).astype(np.uint8)
+    return levels
