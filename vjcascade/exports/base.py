@@ -19,7 +19,7 @@ from vjcascade.exports.scanner import NumpyScanner
 from vjcascade.exports.trial import Trial
 from vjcascade.messages import pluralize
 
-ExportFormat = Literal["new", "old", "c"]
+ExportFormat = Literal["new", "old", "c", "python"]
 """What a model can be written as: OpenCV's XML in its new and its old format, and exports."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import struct
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,8 +13,8 @@ import numpy as np
 from vjcascade.cascade import Cascade
 from vjcascade.errors import ModelError
 from vjcascade.exports.base import Export, check_answers, emulated, filled, identifier, template, wrapped
-from vjcascade.exports.programs import first_program, run_program
-from vjcascade.exports.tables import model_tables
+from vjcascade.exports.programs import first_program, parsed_answers, run_program, trial_bytes
+from vjcascade.exports.tables import model_tables, short_float32
 from vjcascade.exports.trial import Trial
 
 COMPILERS = ("cc", "gcc", "clang")
@@ -23,8 +22,6 @@ COMPILERS = ("cc", "gcc", "clang")
 FLAGS = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-ffp-contract=off")
 
 _LINE = 110
-
-_BOX = struct.Struct("=4i")
 
 
 class CSource(Export):
@@ -60,8 +57,8 @@ class CSource(Export):
             (folder / "model.h").write_bytes(data)
             (folder / "try.c").write_text(_renamed(template("try.c"), identifier(path)), encoding="ascii")
             run_program([compiler, *FLAGS, "try.c", "-o", "try.exe", "-lm"], folder)
-            answers = run_program([str(folder / "try.exe")], folder, _trial_bytes(trial))
-        check_answers(trial, *_parsed_answers(answers, len(trial.windows)))
+            answers = run_program([str(folder / "try.exe")], folder, trial_bytes(trial))
+        check_answers(trial, *parsed_answers(answers, len(trial.windows)))
         return f"compiled with {Path(compiler).name} and run, and equal in a picture and on"
 
 
@@ -207,7 +204,7 @@ def parsed_tables(text: str, name: str) -> dict[str, Any]:
     ):
         kind, key, rows, columns, body = match.groups()
         words = re.findall(r"[-+.\de]+(?=[fu]?[,}\s]|[fu]?$)", body)
-        numbers = [float(np.float32(word)) if kind == "float" else int(word) for word in words]
+        numbers = [short_float32(float(word)) if kind == "float" else int(word) for word in words]
         wide = int(columns or 1)
         if len(numbers) != int(rows) * wide:
             raise ModelError(
@@ -239,18 +236,3 @@ def parsed_tables(text: str, name: str) -> dict[str, Any]:
         "node_right": [right for _, right in children],
         **arrays,
     }
-
-
-def _trial_bytes(trial: Trial) -> bytes:
-    height, width = trial.picture.shape
-    head = struct.pack("=3i", len(trial.windows), width, height)
-    return head + trial.windows.tobytes() + trial.picture.tobytes()
-
-
-def _parsed_answers(data: bytes, n_windows: int) -> tuple[np.ndarray[Any, Any], ...]:
-    """Return stages passed, raw boxes and groups, as the program in try.c writes them."""
-    numbers = np.frombuffer(data, np.int32)
-    passed, rest = numbers[:n_windows], numbers[n_windows:]
-    n_raw = int(rest[0])
-    raw, rest = rest[1 : 1 + 4 * n_raw], rest[1 + 4 * n_raw :]
-    return passed, raw.reshape(-1, 4), rest[1:].reshape(-1, 4)

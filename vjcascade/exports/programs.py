@@ -7,7 +7,11 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from vjcascade.errors import ModelError
+from vjcascade.exports.trial import Trial
 
 TIMEOUT = 600
 """Seconds after which a program that judges windows is taken for hung."""
@@ -61,3 +65,35 @@ def run_program(command: Sequence[str], folder: Path, data: bytes = b"") -> byte
             f"written. It said: {said}"
         )
     return done.stdout
+
+
+def trial_bytes(trial: Trial) -> bytes:
+    """Return what the programs that try exports read: number of windows, size of the picture, windows, picture."""
+    height, width = trial.picture.shape
+    head = np.array([len(trial.windows), width, height], np.int32)
+    return head.tobytes() + trial.windows.tobytes() + trial.picture.tobytes()
+
+
+def parsed_answers(
+    data: bytes, n_windows: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return what these programs write: stages passed by windows; boxes of all windows, and of groups, in the picture.
+
+    Raises
+    ------
+    ModelError
+        If there is less, or more.
+    """
+    numbers = np.frombuffer(data[: len(data) // 4 * 4], np.int32)
+    passed, rest = numbers[:n_windows], numbers[n_windows:]
+    boxes = []
+    for _ in range(2):
+        n_items = 4 * int(rest[0]) if len(rest) else 0
+        boxes.append(rest[1 : 1 + n_items].reshape(-1, 4) if len(rest) > n_items >= 0 else None)
+        rest = rest[1 + n_items :]
+    raw, found = boxes
+    if raw is None or found is None or len(rest) or len(data) % 4:
+        raise ModelError(
+            f"the export answered with {len(data)} bytes that are no answers; nothing is written"
+        )
+    return passed, raw, found

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
 from vjcascade.evaluation.operating_point import OperatingPoint
@@ -13,6 +17,8 @@ from vjcascade.types import FeatureType
 
 FORMAT = "vjcascade-model"
 VERSION = 1
+
+_LINE = 110
 
 
 def used_model(cascade: Cascade) -> tuple[Cascade, OperatingPoint]:
@@ -70,18 +76,60 @@ def model_tables(cascade: Cascade) -> dict[str, Any]:
         tables["node_subsets"] = nodes["subset"].tolist()
     else:
         tables["rects"] = features["rects"].reshape(-1, 12).tolist()
-        tables["weights"] = features["weights"].tolist()
+        tables["weights"] = [_short(weights) for weights in features["weights"]]
         tables["tilted"] = features["tilted"].astype(int).tolist()
-        tables["node_thresholds"] = nodes["threshold"].tolist()
+        tables["node_thresholds"] = _short(nodes["threshold"])
     return tables | {
         "node_features": nodes["feature"].tolist(),
         "node_left": nodes["left"].tolist(),
         "node_right": nodes["right"].tolist(),
         "tree_starts": used.tree_starts.tolist(),
-        "leaves": used.leaves.tolist(),
+        "leaves": _short(used.leaves),
         "stage_starts": used.stage_starts.tolist(),
-        "stage_thresholds": used.effective_thresholds.tolist(),
+        "stage_thresholds": _short(used.effective_thresholds),
     }
+
+
+def short_float32(value: float) -> float:
+    """Return the number of fewest digits whose nearest float32 is that of `value`.
+
+    Examples
+    --------
+    >>> short_float32(float(np.float32(0.1)))
+    0.1
+    """
+    exact = np.float32(value)
+    short = float(str(exact))
+    return short if np.float32(short) == exact else float(exact)
+
+
+def model_json(tables: Mapping[str, Any]) -> str:
+    """Return a model as JSON in ASCII, in lines that can be looked at.
+
+    Examples
+    --------
+    >>> print(model_json({"window": [24, 24], "settings": {"min_size": None}}))
+    {
+    "window": [24, 24],
+    "settings": {"min_size": null}
+    }
+    """
+    entries = (f'"{name}": {json.dumps(value)}' for name, value in tables.items())
+    return "{\n" + ",\n".join(map(_broken, entries)) + "\n}"
+
+
+def _broken(text: str) -> str:
+    """Break a long line of numbers behind commas; the lines of `about` stay whole."""
+    lines = [""]
+    for word in text.split(", "):
+        if len(lines[-1]) + len(word) > _LINE and not text.startswith('"about"'):
+            lines.append("")
+        lines[-1] += f"{word}, "
+    return "\n".join(line.rstrip() for line in lines).removesuffix(",")
+
+
+def _short(values: NDArray[np.float32]) -> list[float]:
+    return [short_float32(value) for value in values.tolist()]
 
 
 def about(cascade: Cascade) -> list[str]:
@@ -98,7 +146,7 @@ def about(cascade: Cascade) -> list[str]:
     lines = [f"Window {used.window}, {n_stages}, {n_weak} over {used.feature_type.label} features"]
     lines += _training(cascade.metadata)
     if OperatingPoint.of(cascade) is None:
-        lines.append(f"Settings: OpenCV's own, as the model has no operating point: {point}")
+        lines.append(f"Settings: those of OpenCV, as the model has no operating point: {point}")
     else:
         lines.append(f"Settings: the operating point that the model was tuned to: {point}")
     return [_plain(line) for line in lines]
