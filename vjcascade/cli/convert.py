@@ -19,7 +19,7 @@ def convert(
     output: Path,
     /,
     *,
-    to: Literal["new", "old", "c", "python"] | None = None,
+    to: Literal["new", "old", "c", "json", "js", "html", "python"] | None = None,
     format: Literal["new", "old"] | None = None,  # noqa: A002  the option
     stages: CountOption | None = None,
     shift: float = 0.0,

@@ -19,7 +19,7 @@ from vjcascade.exports.scanner import NumpyScanner
 from vjcascade.exports.trial import Trial
 from vjcascade.messages import pluralize
 
-ExportFormat = Literal["new", "old", "c", "python"]
+ExportFormat = Literal["new", "old", "c", "json", "js", "html", "python"]
 """What a model can be written as: OpenCV's XML in its new and its old format, and exports."""
 
 
@@ -167,6 +167,17 @@ def wrapped(lines: Iterable[str], width: int) -> list[str]:
     ['one two', '    three']
     """
     return [part for line in lines for part in textwrap.wrap(line, width, subsequent_indent="    ")]
+
+
+def file_name(path: Path) -> str:
+    """Return a file's name in plain ASCII, which ends no comment.
+
+    Examples
+    --------
+    >>> file_name(Path("models/my*/car.h")), file_name(Path("é.js"))
+    ('car.h', '_.js')
+    """
+    return re.sub("[^A-Za-z0-9._-]", "_", path.name)
 
 
 def identifier(path: Path) -> str:

@@ -12,7 +12,16 @@ import numpy as np
 
 from vjcascade.cascade import Cascade
 from vjcascade.errors import ModelError
-from vjcascade.exports.base import Export, check_answers, emulated, filled, identifier, template, wrapped
+from vjcascade.exports.base import (
+    Export,
+    check_answers,
+    emulated,
+    file_name,
+    filled,
+    identifier,
+    template,
+    wrapped,
+)
 from vjcascade.exports.programs import first_program, parsed_answers, run_program, trial_bytes
 from vjcascade.exports.tables import model_tables, short_float32
 from vjcascade.exports.trial import Trial
@@ -37,7 +46,7 @@ class CSource(Export):
         is_header = path.suffix.lower() != ".c"
         text = template("usage.h") + template("scanner.h")
         values = {
-            "FILE": re.sub("[^A-Za-z0-9._-]", "_", path.name) or "model.h",
+            "FILE": file_name(path),
             "USE": _USE_HEADER if is_header else _USE_SOURCE,
             "ABOUT": "\n".join(f" *   {line}" for line in wrapped(tables["about"], 110)),
             "API": "static inline" if is_header else "",

@@ -13,13 +13,16 @@ from vjcascade.detection.scanner import evaluate_windows
 from vjcascade.errors import ModelError, SettingsError
 from vjcascade.exports.base import Export, ExportFormat, check_windows
 from vjcascade.exports.c_source import CSource
+from vjcascade.exports.javascript import JavaScript, JsonModel, Page
 from vjcascade.exports.python_source import PythonSource
 from vjcascade.exports.trial import N_WINDOWS, Trial, bred_windows
 from vjcascade.files import write_atomic
 from vjcascade.formats.cascade_files import dump_cascade, parse_cascade, write_xml
 from vjcascade.messages import pluralize
 
-EXPORTS: dict[ExportFormat, Export] = {export.name: export for export in (CSource(), PythonSource())}
+_ALL: tuple[Export, ...] = (CSource(), JsonModel(), JavaScript(), Page(), PythonSource())
+
+EXPORTS: dict[ExportFormat, Export] = {export.name: export for export in _ALL}
 """By the name that `--to` takes."""
 
 _XML_SUFFIXES = ("", ".xml", ".xml.gz", ".gz")
