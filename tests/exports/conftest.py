@@ -2,34 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-import builders
-import numpy as np
 import pytest
-
-from vjcascade.exports.trial import Trial
-from vjcascade.types import FeatureType
-
-KINDS = {
-    "stump": {},
-    "tree": {"tree_share": 0.6},
-    "tilted": {"tilted_share": 0.5, "tree_share": 0.3},
-    "lbp": {"kind": FeatureType.LBP, "tree_share": 0.4},
-}
-
-
-@cache
-def model_of(kind):
-    """Return a cascade of four stages and 49 weak classifiers."""
-    return builders.random_cascade(
-        np.random.default_rng(7), stages=(5, 9, 15, 20), bar=0.0, **KINDS[kind]
-    ).with_metadata({"operating_point": {"n_stages": 4, "scale_factor": 1.2, "min_neighbors": 2}})
-
-
-@cache
-def trial_of(kind):
-    return Trial.of(model_of(kind), 4_000)
+from export_models import KINDS, model_of, trial_of
 
 
 @pytest.fixture(params=KINDS)

@@ -22,7 +22,7 @@ needs_compiler = pytest.mark.skipif(not shutil.which("cc"), reason="there is no 
 def test_it_compiles_without_warnings_and_is_equal(model, trial, name):
     path = Path(name)
     how = CSource().prove(CSource().dump(model, path), trial, path)
-    assert how.startswith("compiled with ")
+    assert how.startswith("equal, compiled with ")
 
 
 @needs_compiler

@@ -28,13 +28,13 @@ def node(script, folder, data=b""):
 @pytest.mark.parametrize("export", [JavaScript(), Page()])
 def test_it_runs_and_is_equal(model, trial, export):
     path = Path(f"my model{export.suffixes[0]}")
-    assert export.prove(export.dump(model, path), trial, path).startswith("run under Node.js")
+    assert export.prove(export.dump(model, path), trial, path).startswith("equal, run under Node.js")
 
 
 def test_json_holds_the_model(model, trial):
     data = JsonModel().dump(model, Path("m.json"))
     assert json.loads(data) == model_tables(model)
-    assert JsonModel().prove(data, trial, Path("m.json")).startswith("read back")
+    assert JsonModel().prove(data, trial, Path("m.json")).startswith("equal, read back")
 
 
 @needs_node

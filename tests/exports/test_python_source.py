@@ -17,7 +17,7 @@ def test_it_runs_and_is_equal(model, trial):
     assert (
         PythonSource()
         .prove(PythonSource().dump(model, Path("m.py")), trial, Path("m.py"))
-        .startswith("run by Python")
+        .startswith("equal, run by Python")
     )
 
 

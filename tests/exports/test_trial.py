@@ -1,11 +1,11 @@
 """Trials: they must be hard, and the same every time."""
 
 import numpy as np
-from sample_cascades import assert_same
+from sample_cascades import accept_all, assert_same
 
 import vjcascade
 from vjcascade.cascade import Cascade
-from vjcascade.exports.trial import Trial, bred_windows
+from vjcascade.exports.trial import MAX_RAW, Trial, bred_windows
 
 
 def test_windows_stop_at_every_stage_and_some_are_accepted(model, trial):
@@ -28,6 +28,11 @@ def test_a_real_model_is_tried_to_its_last_stage():
     cascade = Cascade.load(vjcascade.compat.data.find("frontalface"))
     _, passed = bred_windows(cascade, 12_000, np.random.default_rng(0))
     assert set(range(cascade.n_stages + 1)) <= set(passed.tolist())
+
+
+def test_a_model_that_accepts_everything_gets_a_small_picture():
+    trial = Trial.of(accept_all(), 100)
+    assert 0 < len(trial.raw) <= MAX_RAW
 
 
 def test_the_operating_point_decides_what_is_tried(model):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from vjcascade.cli.options import CountOption
 from vjcascade.errors import ModelError, SettingsError
-from vjcascade.messages import pluralize, printable
+from vjcascade.messages import printable
 
 if TYPE_CHECKING:
     from vjcascade.cascade import Cascade
@@ -19,7 +19,7 @@ def convert(
     output: Path,
     /,
     *,
-    to: Literal["new", "old", "c", "json", "js", "html", "python"] | None = None,
+    to: Literal["new", "old", "c", "json", "js", "html", "python", "openmv"] | None = None,
     format: Literal["new", "old"] | None = None,  # noqa: A002  the option
     stages: CountOption | None = None,
     shift: float = 0.0,
@@ -32,11 +32,13 @@ def convert(
     model : path
         Cascade file in any form that OpenCV reads: new or old format; XML, YAML or JSON; plain or gzip.
     output : path
-        File to write, whose suffix says in which format: .xml, also .xml.gz, for OpenCV; .h or .c. It cannot be the
-        model itself.
-    to : {new, old, c}
+        File to write, whose suffix says in which format: .xml, also .xml.gz, for OpenCV; .h or .c; .json, .js, .html;
+        .py; .cascade for OpenMV. It cannot be the model itself.
+    to : {new, old, c, json, js, html, python, openmv}
         The format, where the suffix does not say it. new: opencv-cascade-classifier, for OpenCV 2.4 and later. old:
-        opencv-haar-classifier, for OpenCV 1 and 2. c: a scanner in C99 with the model in it, one file.
+        opencv-haar-classifier, for OpenCV 1 and 2. c: a scanner in C99 with the model in it. json: its numbers. js: a
+        scanner in JavaScript. html: a page with the camera, which needs no server. python: a scanner that needs NumPy
+        alone. openmv: a binary cascade for these cameras.
     format : {new, old}
         The same as --to, for XML.
     stages : int
@@ -62,9 +64,10 @@ def convert(
         done = export_cascade(cascade, output, wanted)
     except ModelError as error:
         raise ModelError(f"{model}: {error}") from None
-    what = f"{done.label}, window {cascade.window}, {pluralize(cascade.n_stages, 'stage')}"
-    sys.stderr.write(f"written: {printable(str(output))} ({what})\n")  # standard output may be the file
-    sys.stderr.write(f"tried: {done.proof}\n")
+    sys.stderr.write(f"written: {printable(str(output))} ({done.label})\n")  # standard output may be the file
+    sys.stderr.write(f"tried on {done.proof}\n")
+    if done.hint:
+        sys.stderr.write(f"{done.hint}\n")
 
 
 def _changed(cascade: Cascade, stages: int | None, shift: float, shift_last: int | None) -> Cascade:

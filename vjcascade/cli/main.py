@@ -67,7 +67,11 @@ For the best F1, or for a wanted recall, precision or number of false alarms per
 The output is the model with these stages and this threshold, and with the settings in its metadata.
 
 For example: vjcascade tune signs/cascade.xml scenes.txt --recall 0.95 --output tuned.xml""",
-    "convert": """Write a model file in another format, for other versions of OpenCV.""",
+    "convert": """Write a model in another format, or for other programs: C, JavaScript, a web page, Python, OpenMV.
+
+What is made is tried on windows and compared with the model before it is written.
+
+For example: vjcascade convert signs/cascade.xml signs.h""",
     "warmup": """Compile beforehand what other commands would compile at their first use; for container images.
 
 The compiled kernels are kept beside the package, or where the environment variable NUMBA_CACHE_DIR says.""",

@@ -19,7 +19,7 @@ from vjcascade.exports.scanner import NumpyScanner
 from vjcascade.exports.trial import Trial
 from vjcascade.messages import pluralize
 
-ExportFormat = Literal["new", "old", "c", "json", "js", "html", "python"]
+ExportFormat = Literal["new", "old", "c", "json", "js", "html", "python", "openmv"]
 """What a model can be written as: OpenCV's XML in its new and its old format, and exports."""
 
 
@@ -34,11 +34,14 @@ class Export(ABC):
         Of its files.
     label : str
         In sentences.
+    hint : str
+        How to use the file, where it cannot say so itself.
     """
 
     name: ClassVar[ExportFormat]
     suffixes: ClassVar[tuple[str, ...]]
     label: ClassVar[str]
+    hint: ClassVar[str] = ""
 
     @abstractmethod
     def dump(self, cascade: Cascade, path: Path) -> bytes:
@@ -66,7 +69,7 @@ class Export(ABC):
         Returns
         -------
         str
-            How it was compared, in words that "20,000 windows" can follow.
+            How it was compared, in words that can follow "tried on 20,000 windows:".
 
         Raises
         ------

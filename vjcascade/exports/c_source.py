@@ -60,7 +60,10 @@ class CSource(Export):
         compiler = _working_compiler()
         if compiler is None:
             emulated(parsed_tables(data.decode(), identifier(path)), trial)
-            return "no C compiler here, so the C code did not run: its arrays, read back and run in NumPy, are equal on"
+            return (
+                "equal, but only its arrays, read back and run in NumPy: the C code did not run, as there is no C "
+                "compiler here"
+            )
         with tempfile.TemporaryDirectory(prefix="vjcascade-") as name:
             folder = Path(name)
             (folder / "model.h").write_bytes(data)
@@ -68,7 +71,7 @@ class CSource(Export):
             run_program([compiler, *FLAGS, "try.c", "-o", "try.exe", "-lm"], folder)
             answers = run_program([str(folder / "try.exe")], folder, trial_bytes(trial))
         check_answers(trial, *parsed_answers(answers, len(trial.windows)))
-        return f"compiled with {Path(compiler).name} and run, and equal in a picture and on"
+        return f"equal, compiled with {Path(compiler).name} and run; so are the boxes in a picture"
 
 
 _USE_HEADER = " * Include it where it is used; every function is static. Link with -lm."

@@ -14,13 +14,14 @@ from vjcascade.errors import ModelError, SettingsError
 from vjcascade.exports.base import Export, ExportFormat, check_windows
 from vjcascade.exports.c_source import CSource
 from vjcascade.exports.javascript import JavaScript, JsonModel, Page
+from vjcascade.exports.openmv import OpenMv
 from vjcascade.exports.python_source import PythonSource
 from vjcascade.exports.trial import N_WINDOWS, Trial, bred_windows
 from vjcascade.files import write_atomic
 from vjcascade.formats.cascade_files import dump_cascade, parse_cascade, write_xml
 from vjcascade.messages import pluralize
 
-_ALL: tuple[Export, ...] = (CSource(), JsonModel(), JavaScript(), Page(), PythonSource())
+_ALL: tuple[Export, ...] = (CSource(), JsonModel(), JavaScript(), Page(), PythonSource(), OpenMv())
 
 EXPORTS: dict[ExportFormat, Export] = {export.name: export for export in _ALL}
 """By the name that `--to` takes."""
@@ -34,13 +35,16 @@ class Exported(NamedTuple):
     Attributes
     ----------
     label : str
-        What it is.
+        What it is, and of what size.
     proof : str
-        On what, and how, it was compared with the model.
+        On what it was tried, and how that ended.
+    hint : str
+        How to use it, where that is not in the file; else nothing.
     """
 
     label: str
     proof: str
+    hint: str = ""
 
 
 def format_of(output: Path, to: ExportFormat | None = None) -> ExportFormat:
@@ -125,7 +129,7 @@ def export_cascade(cascade: Cascade, path: Path, to: ExportFormat, n_windows: in
     windows, passed = bred_windows(cascade, n_windows, np.random.default_rng(0))
     check_windows(evaluate_windows(parse_cascade(data, str(path)), windows, 1)[0], passed)
     write_xml(data, path)
-    return Exported(f"{to} format", f"read back, and equal on {_what(passed, cascade.n_stages)}")
+    return Exported(f"{to} format, {_size(cascade)}", f"{_what(passed, cascade.n_stages)}: equal, read back")
 
 
 def _export(cascade: Cascade, path: Path, export: Export, n_windows: int) -> Exported:
@@ -135,7 +139,12 @@ def _export(cascade: Cascade, path: Path, export: Export, n_windows: int) -> Exp
     trial = Trial.of(cascade, n_windows)
     how = export.prove(data, trial, path)
     write_atomic(path, data)
-    return Exported(export.label, f"{how} {_what(trial.passed, trial.cascade.n_stages)}")
+    what = _what(trial.passed, trial.cascade.n_stages)
+    return Exported(f"{export.label}, {_size(trial.cascade)}", f"{what}: {how}", export.hint)
+
+
+def _size(cascade: Cascade) -> str:
+    return f"window {cascade.window}, {pluralize(cascade.n_stages, 'stage')}"
 
 
 def _what(passed: NDArray[np.int32], n_stages: int) -> str:

@@ -41,7 +41,7 @@ class JsonModel(Export):
         """Read the numbers back and run them in NumPy."""
         del path
         emulated(json.loads(data), trial)
-        return "read back, run in NumPy, and equal in a picture and on"
+        return "equal, read back and run in NumPy; so are the boxes in a picture"
 
 
 class JavaScript(Export):
@@ -108,11 +108,14 @@ def _prove_script(script: str, trial: Trial) -> str:
     if node is None:
         numbers = re.search(r"^  const MODEL = (\{.*?^\});$", script, re.DOTALL | re.MULTILINE)
         emulated(json.loads(numbers[1] if numbers else "{}"), trial)
-        return "no Node.js here, so the JavaScript did not run: its numbers, read back and run in NumPy, are equal on"
+        return (
+            "equal, but only its numbers, read back and run in NumPy: the JavaScript did not run, as there is no "
+            "Node.js here"
+        )
     with tempfile.TemporaryDirectory(prefix="vjcascade-") as name:
         folder = Path(name)
         (folder / "model.js").write_text(script, encoding="ascii")
         (folder / "try.js").write_text(template("try.js"), encoding="ascii")
         answers = run_program([node, "try.js"], folder, trial_bytes(trial))
     check_answers(trial, *parsed_answers(answers, len(trial.windows)))
-    return "run under Node.js, and equal in a picture and on"
+    return "equal, run under Node.js; so are the boxes in a picture"

@@ -41,7 +41,7 @@ class PythonSource(Export):
             command = [sys.executable, "-I", "-c", _TRY]
             answers = run_program(command, folder, trial_bytes(trial))
         check_answers(trial, *parsed_answers(answers, len(trial.windows)))
-        return "run by Python, and equal in a picture and on"
+        return "equal, run by Python; so are the boxes in a picture"
 
 
 _TRY = """\

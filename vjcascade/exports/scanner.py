@@ -421,19 +421,20 @@ def _classes(boxes: NDArray[np.int64]) -> NDArray[np.intp]:
     labels = np.full(len(boxes), -1, np.intp)
     n_classes = 0
     far = boxes[:, :2] + boxes[:, 2:]
-    for first in range(len(boxes)):
-        if labels[first] >= 0:
-            continue
-        waiting = [first]
-        labels[first] = n_classes
+    left = np.arange(len(boxes))  # in no class yet
+    while len(left):
+        waiting = left[:1].tolist()
+        left = left[1:]
         while waiting:
             box = waiting.pop()
-            smaller = np.minimum(boxes[:, 2:], boxes[box, 2:]).sum(axis=1)
+            labels[box] = n_classes
+            smaller = np.minimum(boxes[left, 2:], boxes[box, 2:]).sum(axis=1)
             delta = (GROUP_EPS * smaller * 0.5)[:, None]
-            near = (np.abs(boxes[:, :2] - boxes[box, :2]) <= delta) & (np.abs(far - far[box]) <= delta)
-            new = np.flatnonzero(near.all(axis=1) & (labels < 0))
-            labels[new] = n_classes
-            waiting += new.tolist()
+            near = np.abs(boxes[left, :2] - boxes[box, :2]) <= delta
+            near &= np.abs(far[left] - far[box]) <= delta
+            is_similar = near.all(axis=1)
+            waiting += left[is_similar].tolist()
+            left = left[~is_similar]
         n_classes += 1
     return labels
 

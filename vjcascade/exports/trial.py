@@ -21,6 +21,9 @@ N_WINDOWS = 20_000
 GENERATION = 1_000
 """Windows that are bred at once."""
 
+MAX_RAW = 3_000
+"""Where more windows of the picture are accepted, it is made smaller: grouping costs the square of their number."""
+
 PICTURE = Size(160, 120)
 """Of the picture, where the window is small; it has room for three windows side by side."""
 
@@ -76,8 +79,12 @@ class Trial:
         windows, passed = bred_windows(cascade, n_windows, rng)
         picture = _picture(cascade.window, windows[np.argsort(-passed, kind="stable")], rng)
         settings = {**point.settings, "n_threads": 1}
+        every_window = Detector(cascade, **{**settings, "min_neighbors": 0})
+        while len(raw := every_window.detect(picture)) > MAX_RAW and max(picture.shape) > 2 * max(
+            cascade.window
+        ):
+            picture = np.ascontiguousarray(picture[: picture.shape[0] * 3 // 4, : picture.shape[1] * 3 // 4])
         found = Detector(cascade, **settings).detect(picture)
-        raw = Detector(cascade, **{**settings, "min_neighbors": 0}).detect(picture)
         return cls(cascade, point, windows, passed, picture, raw, found)
 
     @property

@@ -16,6 +16,9 @@ _NOT_IN_STORAGE = {
         "a pointer of Git LFS, which stands for the file; get the file itself by `git lfs pull`, or download it "
         "from the repository's page"
     ),
+    rb'\{\s*"format": "vjcascade-model"': (
+        "a model that `vjcascade convert` exported as JSON, for other programs; give the cascade it was made from"
+    ),
     rb'\{\s*"payload"\s*:|\{.*"(html_url|download_url|_links)"\s*:': (
         "a page of GitHub as JSON, not the file on it; download the file itself, by the page's button Raw"
     ),
