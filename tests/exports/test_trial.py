@@ -1,11 +1,14 @@
 """Trials: they must be hard, and the same every time."""
 
 import numpy as np
-from sample_cascades import accept_all, assert_same
+from builders import accept_all
+from sample_cascades import assert_same
 
 import vjcascade
 from vjcascade.cascade import Cascade
+from vjcascade.exports import trial as trial_module
 from vjcascade.exports.trial import MAX_RAW, Trial, bred_windows
+from vjcascade.types import Size
 
 
 def test_windows_stop_at_every_stage_and_some_are_accepted(model, trial):
@@ -30,8 +33,15 @@ def test_a_real_model_is_tried_to_its_last_stage():
     assert set(range(cascade.n_stages + 1)) <= set(passed.tolist())
 
 
+def test_windows_are_bred_in_several_generations_also_where_they_are_large(monkeypatch):
+    monkeypatch.setattr(trial_module, "GENERATION_PIXELS", 40_000)
+    windows, passed = bred_windows(accept_all(Size(64, 32), n_stages=1), 60, np.random.default_rng(0))
+    assert windows.shape == (60, 32, 64)
+    assert (passed == 1).sum() > 30
+
+
 def test_a_model_that_accepts_everything_gets_a_small_picture():
-    trial = Trial.of(accept_all(), 100)
+    trial = Trial.of(accept_all(n_stages=1), 100)
     assert 0 < len(trial.raw) <= MAX_RAW
 
 

@@ -16,7 +16,7 @@ from vjcascade.exports.c_source import CSource
 from vjcascade.exports.javascript import JavaScript, JsonModel, Page
 from vjcascade.exports.openmv import OpenMv
 from vjcascade.exports.python_source import PythonSource
-from vjcascade.exports.trial import N_WINDOWS, Trial, bred_windows
+from vjcascade.exports.trial import Trial, bred_windows, usual_number
 from vjcascade.files import write_atomic
 from vjcascade.formats.cascade_files import dump_cascade, parse_cascade, write_xml
 from vjcascade.messages import pluralize
@@ -90,7 +90,7 @@ def format_of(output: Path, to: ExportFormat | None = None) -> ExportFormat:
     return to
 
 
-def export_cascade(cascade: Cascade, path: Path, to: ExportFormat, n_windows: int = N_WINDOWS) -> Exported:
+def export_cascade(cascade: Cascade, path: Path, to: ExportFormat, n_windows: int | None = None) -> Exported:
     """Write a model, after what is to be written has judged windows, and a picture, as the engine does.
 
     Parameters
@@ -103,7 +103,7 @@ def export_cascade(cascade: Cascade, path: Path, to: ExportFormat, n_windows: in
     to : {"new", "old"} or a name of `EXPORTS`
         The format.
     n_windows : int, optional
-        On how many windows it is tried.
+        On how many windows it is tried; 20,000 if not given, fewer where windows are large.
 
     Returns
     -------
@@ -126,13 +126,14 @@ def export_cascade(cascade: Cascade, path: Path, to: ExportFormat, n_windows: in
     if to in EXPORTS:
         return _export(cascade, path, EXPORTS[to], n_windows)
     data = dump_cascade(cascade, "old" if to == "old" else "new")
-    windows, passed = bred_windows(cascade, n_windows, np.random.default_rng(0))
+    n = n_windows or usual_number(cascade.window)
+    windows, passed = bred_windows(cascade, n, np.random.default_rng(0))
     check_windows(evaluate_windows(parse_cascade(data, str(path)), windows, 1)[0], passed)
     write_xml(data, path)
     return Exported(f"{to} format, {_size(cascade)}", f"{_what(passed, cascade.n_stages)}: equal, read back")
 
 
-def _export(cascade: Cascade, path: Path, export: Export, n_windows: int) -> Exported:
+def _export(cascade: Cascade, path: Path, export: Export, n_windows: int | None) -> Exported:
     if cascade.n_stages == 0:
         raise ModelError("a cascade without stages cannot be saved; train one stage or more")
     data = export.dump(cascade, path)

@@ -20,6 +20,9 @@ CONTRAST_FLOOR = 0.1
 GROUP_EPS = 0.2
 """How far the sides of boxes of one group may lie apart, relative to their size."""
 
+PIXELS_AT_ONCE = 4_000_000
+"""Windows are judged in blocks of so many, which bounds memory."""
+
 STRIPE_COLUMNS = 32
 """OpenCV divides the rows among stripes, one for each so many columns of the first level."""
 
@@ -114,8 +117,13 @@ class NumpyScanner:
             Stages passed: the object is accepted where these are all. -1 where there is too little contrast.
         """
         n, height, width = windows.shape
-        bases = np.arange(n) * ((height + 1) * (width + 1))
-        return self._run(self._planes(windows, bases), len(self._thresholds))[0]
+        passed = np.empty(n, np.int32)
+        n_at_once = max(PIXELS_AT_ONCE // (height * width), 1)
+        for start in range(0, n, n_at_once):
+            block = slice(start, min(start + n_at_once, n))
+            bases = np.arange(block.stop - start) * ((height + 1) * (width + 1))
+            passed[block] = self._run(self._planes(windows[block], bases), len(self._thresholds))[0]
+        return passed
 
     def detect(
         self,

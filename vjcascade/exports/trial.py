@@ -16,10 +16,14 @@ from vjcascade.exports.tables import used_model
 from vjcascade.types import Detections, Size
 
 N_WINDOWS = 20_000
-"""Windows of a trial unless told otherwise."""
+"""Windows of a trial unless told otherwise, or unless they have more pixels together than the next line."""
+
+MAX_PIXELS = 20_000_000
 
 GENERATION = 1_000
-"""Windows that are bred at once."""
+"""Windows that are bred at once, unless they have more pixels than the next line."""
+
+GENERATION_PIXELS = 4_000_000
 
 MAX_RAW = 3_000
 """Where more windows of the picture are accepted, it is made smaller: grouping costs the square of their number."""
@@ -57,7 +61,7 @@ class Trial:
     found: Detections
 
     @classmethod
-    def of(cls, model: Cascade, n_windows: int = N_WINDOWS, seed: int = 0) -> Self:
+    def of(cls, model: Cascade, n_windows: int | None = None, seed: int = 0) -> Self:
         """Return the trial of a model.
 
         Parameters
@@ -65,7 +69,7 @@ class Trial:
         model : Cascade
             At least one stage.
         n_windows : int, optional
-            How many windows.
+            How many windows; see `usual_number` if not given.
         seed : int, optional
             The same model, number and seed make the same trial.
 
@@ -76,7 +80,7 @@ class Trial:
         """
         cascade, point = used_model(model)
         rng = np.random.default_rng(seed)
-        windows, passed = bred_windows(cascade, n_windows, rng)
+        windows, passed = bred_windows(cascade, n_windows or usual_number(cascade.window), rng)
         picture = _picture(cascade.window, windows[np.argsort(-passed, kind="stable")], rng)
         settings = {**point.settings, "n_threads": 1}
         every_window = Detector(cascade, **{**settings, "min_neighbors": 0})
@@ -91,6 +95,17 @@ class Trial:
     def n_accepted(self) -> int:
         """How many of the windows pass all stages."""
         return int((self.passed == self.cascade.n_stages).sum())
+
+
+def usual_number(window: Size) -> int:
+    """Return on how many windows of a size exports are tried: fewer where windows are large.
+
+    Examples
+    --------
+    >>> usual_number(Size(24, 24)), usual_number(Size(256, 256))
+    (20000, 305)
+    """
+    return min(N_WINDOWS, MAX_PIXELS // (window.width * window.height))
 
 
 def bred_windows(
@@ -125,10 +140,11 @@ def bred_windows(
     ((2000, 24, 24), True)
     """
     width, height = cascade.window
+    size = min(GENERATION, GENERATION_PIXELS // (width * height))
     best, fitness = np.empty((0, height, width)), np.empty(0)
     every, all_passed = [], []
-    for start in range(0, n_windows, GENERATION):
-        n = min(GENERATION, n_windows - start)
+    for start in range(0, n_windows, size):
+        n = min(size, n_windows - start)
         n_new = n if start == 0 else n // 10
         made = np.concatenate([_noise(rng, n_new, height, width), _offspring(best, n - n_new, rng)])
         windows = np.clip(np.rint(made), 0, 255).astype(np.uint8)
@@ -138,7 +154,7 @@ def bred_windows(
         pool = np.concatenate([best, windows.astype(np.float64)])
         shares = 1 / (1 + np.exp(-np.clip(sums, -99, 99)))  # among equals in stages, the sum decides
         fitness = np.concatenate([fitness, passed + shares])
-        kept = np.argsort(-fitness, kind="stable")[: GENERATION // 10]
+        kept = np.argsort(-fitness, kind="stable")[: size // 10]
         best, fitness = pool[kept], fitness[kept]
     return np.concatenate(every), np.concatenate(all_passed)
 
