@@ -58,5 +58,8 @@ int main(void)
     if (n < 0)
         return 7;
     put_boxes(boxes, n);
+    free(picture);
+    free(workspace);
+    free(boxes);
     return 0;
 }
