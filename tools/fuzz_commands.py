@@ -28,8 +28,16 @@ from fuzz_inputs import (
 
 from vjcascade import Size
 from vjcascade.cli.main import _app as commands, run as run_command
+from vjcascade.cli.opencv_createsamples import PROGRAM as CREATESAMPLES
+from vjcascade.cli.opencv_traincascade import PROGRAM as TRAINCASCADE
+from vjcascade.formats.annotations.vec_files import write_vec
 from vjcascade.formats.cascade_files import dump_cascade
 from vjcascade.video import VideoSink
+
+import opencv_runs  # isort: skip  of the tests, which `fuzz_inputs` puts on the path
+
+OPENCV_SHARE = 0.15
+"""Of the command lines, those of OpenCV's programs."""
 
 SPOILED_SHARE = 0.3
 """Of the command lines, those for which a file is spoiled."""
@@ -37,6 +45,8 @@ SPOILED_SHARE = 0.3
 
 def make_command(rng: Rng) -> Input:
     """Return a command line of a real command, of real options, with good and bad values."""
+    if rng.random() < OPENCV_SHARE:
+        return _opencv_command(rng)
     command = pick(rng, list(_COMMANDS))
     options = dict(_options(command))
     line = [word for name in _COMMANDS[command] for word in _argument(name, rng)]
@@ -51,17 +61,61 @@ def make_command(rng: Rng) -> Input:
     if command != "demo" and rng.random() < 0.15:
         line = _another_line(line, rng)
     files = _good_files() | _made_files()
-    if rng.random() < SPOILED_SHARE:
-        named = [name for name in files if name in line and files[name] != FOLDER and name != "circle"]
-        name = pick(rng, named or sorted(_made_files()))
-        files[name] = pick(rng, (a_byte, a_cut, a_line, a_number, a_number, a_piece))(files[name], rng)
-    return Input(files, (*command.split(), *line))
+    named = [name for name in files if name in line and files[name] != FOLDER and name != "circle"]
+    return Input(_spoiled(files, named or sorted(_made_files()), rng), (*command.split(), *line))
 
+
+def _spoiled(files: dict[str, bytes], names: list[str], rng: Rng) -> dict[str, bytes]:
+    """Return files of which one of these may be spoiled."""
+    if rng.random() < SPOILED_SHARE:
+        name = pick(rng, names)
+        files[name] = pick(rng, (a_byte, a_cut, a_line, a_number, a_number, a_piece))(files[name], rng)
+    return files
+
+
+def _opencv_command(rng: Rng) -> Input:
+    """Return a command line of a program of OpenCV, with an interrupted run of its trainer."""
+    command = pick(rng, list(_OPENCV))
+    program, needed, small = _OPENCV[command]
+    words = {name: pick(rng, values) for name, values in needed.items()}
+    for name in (pick(rng, list(program.here)) for _ in range(rng.integers(0, 6))):
+        right = _OPENCV_CHOICES.get(name, _VALUES["whole"] + _VALUES["number"])
+        words[name] = pick(rng, right if rng.random() < 0.8 else _WRONG)
+    line = [
+        word for name, value in words.items() for word in ([name] if name in program.flags else [name, value])
+    ]
+    if rng.random() < 0.3:
+        line = _another_line(line, rng)
+    names = [*_opencv_run(), "positives.vec", "bg.txt", "info.dat"]
+    files = _good_files() | _made_files() | _opencv_run()
+    return Input(_spoiled(files, names, rng), (command, *line, *small))
+
+
+_OPENCV = {
+    "train": (
+        TRAINCASCADE,
+        {
+            "-data": ("out", "opencv", "opencv", "run"), "-vec": ("positives.vec", "info.dat", "crops"), "-bg": ("bg.txt", "photos"),
+            "-w": ("8",), "-h": ("8",), "-numStages": ("2", "3"), "-numNeg": ("30",), "-maxWeakCount": ("2",),
+        },
+        ("--max-windows", "5000", "--threads", "1"),
+    ),
+    "samples": (
+        CREATESAMPLES,
+        {"-info": ("info.dat", "positives.vec", "crops"), "-vec": ("out.vec", "new.vec"), "-w": ("8",), "-h": ("8",)},
+        ("--threads", "1"),
+    ),
+}  # fmt: skip
+"""Commands that take the command lines of a program of OpenCV: what each needs, and what keeps it short."""
+
+_OPENCV_CHOICES = {
+    "-featureType": ("HAAR", "LBP", "HOG"), "-mode": ("BASIC", "CORE", "ALL"), "-bt": ("GAB", "DAB", "RAB", "LB"), "-stageType": ("BOOST",),
+}  # fmt: skip
 
 _COMMANDS = {
     "train": ("crops", "photos"), "detect": ("model", "picture"), "negatives": ("model", "picture"), "report": ("model",),
     "inspect": ("model",), "convert": ("model", "output"), "compare stages": ("crops", "photos"),
-    "compare cascades": ("crops", "photos"), "compare tables": ("table",), "demo": ("wrong",),
+    "compare cascades": ("crops", "photos"), "compare tables": ("table",), "demo": ("wrong",), "samples": ("crops", "vec"),
 }  # fmt: skip
 """Commands, and the kinds of values that their words without a name have. A whole demo takes too long."""
 
@@ -69,6 +123,7 @@ _SMALL = {
     "train": {"--window": "8x8", "--stages": "2", "--max-weak": "2", "--negatives": "30", "--max-windows": "5000", "--threads": "1"},
     "detect": {"--threads": "1"},
     "negatives": {"--threads": "1"},
+    "samples": {"--window": "8x8", "--threads": "1"},
     "compare stages": {
         "--window": "8x8", "--stages": "1", "--rounds": "2", "--seeds": "1", "--samples": "30", "--pool": "50",
         "--boosters": "adaboost", "--costs": "2", "--threads": "1",
@@ -82,7 +137,8 @@ _SMALL = {
 """Options that every line has, so that what is right takes little time."""
 
 _VALUES = {
-    "crops": ("crops", "crops", "info.dat", "positives.txt"),
+    "crops": ("crops", "crops", "info.dat", "positives.txt", "positives.vec"),
+    "vec": ("out.vec", "out.vec", "new.vec", "out"),
     "photos": ("photos", "photos", "bg.txt", "./photos/"),
     "model": ("model.xml", "model.xml", "lbp.xml", "old.xml", "run", "run/cascade.xml", "model.yml.gz"),
     "picture": ("photos/0.png", "photos", "crops", "video.mp4", "photos/0.png crops/0.png", "deep.png"),
@@ -238,6 +294,7 @@ def _good_files() -> dict[str, bytes]:
         "model.xml": small, "lbp.xml": models["lbp trees"], "old.xml": models["old.xml"], "model.yml.gz": models["new.yml.gz"],
         "broken.xml": small[:900], "broken.png": files["photos/0.png"][:300], "empty": FOLDER, "circle": LINK + b"circle",
         "deep.png": good_pictures()["PNG deep"], "scenes.txt": scene, "info.dat": scene * 2, "video.mp4": _video(photos),
+        "positives.vec": _vec(np.stack(crops)),
         "bg.txt": b"photos/0.png\nphotos/1.png\nphotos/2.png\n", "positives.txt": "\n".join(list(files)[:16]).encode(),
         "table.csv": "\n".join(["age,name,ill", *rows]).encode(), "other.csv": "\n".join(["age,name,ill", *rows[::-1]]).encode(),
         "bad.csv": b"age,ill\n1,2,3\n\0", "settings.toml": b'preset = "quick"\nmax_weak = 2\n', "bad.toml": b"max_weak = \n",
@@ -264,6 +321,22 @@ def _made_files() -> dict[str, bytes]:
             for path in sorted(Path(name).rglob("*"))
             if path.is_file()
         }
+
+
+@functools.cache
+def _opencv_run() -> dict[str, bytes]:
+    """Return the folder of an interrupted run of `opencv_traincascade`."""
+    pool = opencv_runs.pool_of(Size(8, 8), "basic")
+    cascade = opencv_runs.trained_cascade(np.random.default_rng(0), pool, Size(8, 8), (1, 1))
+    with tempfile.TemporaryDirectory() as folder:
+        run = opencv_runs.write_run(Path(folder) / "opencv", cascade, "basic", pool)
+        return {f"opencv/{path.name}": path.read_bytes() for path in sorted(run.iterdir())}
+
+
+def _vec(crops: np.ndarray) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        write_vec(Path(folder) / "positives.vec", crops)
+        return (Path(folder) / "positives.vec").read_bytes()
 
 
 def _video(photos: list[np.ndarray]) -> bytes:
