@@ -23,6 +23,11 @@ from vjcascade.errors import CascadeError, SettingsError
 from vjcascade.messages import one_line, printable
 
 _COMMANDS = {
+    "check": """Look at crops and photos before hours are spent on training with them.
+
+It names copies, crops that are turned, shifted, faint or of something else, photos that show the object, and more.
+
+For example: vjcascade check crops photos --html check.html""",
     "train": """Train a cascade from a folder of crops and a folder of photos.
 
 The model is saved after every stage: a run that was stopped goes on with --resume.

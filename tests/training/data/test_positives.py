@@ -68,7 +68,7 @@ def test_junk_in_the_folder(tmp_path: Path, rng: np.random.Generator) -> None:
     lines = positives.report.lines()
     assert lines[0] == f"positives: found 63 image files in {pos}, used 61, skipped 2"
     assert [skipped.name for skipped in positives.report.skipped] == ["empty.jpg", "fake.png"]
-    assert not any(str(pos) in reason for _, reason in positives.report.skipped)  # the name is enough
+    assert not any(str(pos) in reason for _, reason, _ in positives.report.skipped)  # the name is enough
     window = positives.windows[positives.names.index("cut.PNG")]
     assert (window[:, :12] == 200).all()
     assert (window[:, 12:] == 128).all()

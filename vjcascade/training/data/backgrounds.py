@@ -16,6 +16,7 @@ from vjcascade.formats.annotations.opencv_lists import Box
 from vjcascade.imaging import read_gray
 from vjcascade.parallel import MemoryBudget, checked_memory, checked_threads, ordered_map
 from vjcascade.training.data.sources import (
+    Cause,
     Picture,
     Progress,
     Skipped,
@@ -195,11 +196,15 @@ def open_background_images(  # noqa: PLR0913  what, how, and who hears of it
             skipped.append(photo)
         elif photo.size.width < window.width or photo.size.height < window.height:
             small.append(picture.label)
-            skipped.append(Skipped(picture.label, f"{photo.size} is smaller than the {window} window"))
+            skipped.append(
+                Skipped(picture.label, f"{photo.size} is smaller than the {window} window", Cause.SMALL)
+            )
         elif photo.digest in not_these and not photo.ignored:
-            skipped.append(Skipped(picture.label, "is among the positives, too: it shows the object"))
+            skipped.append(
+                Skipped(picture.label, "is among the positives, too: it shows the object", Cause.IN_BOTH)
+            )
         elif (known := photos.get(photo.digest)) is not None:
-            skipped.append(Skipped(picture.label, f"same pixels as {known.name}"))
+            skipped.append(Skipped(picture.label, f"same pixels as {known.name}", Cause.COPY))
             boxes = tuple(dict.fromkeys(known.ignored + photo.ignored))
             photos[photo.digest] = replace(known, ignored=boxes)
         else:
@@ -225,7 +230,7 @@ def _open(picture: Picture, budget: MemoryBudget) -> BackgroundImage | Skipped:
     boxes = picture.boxes or ()
     for box in boxes:
         if box.width < 1 or box.height < 1:
-            return Skipped(picture.label, f"box {box} to ignore has no area")
+            return Skipped(picture.label, f"box {box} to ignore has no area", Cause.BOX)
     loaded = read_or_skip(picture, budget)
     if isinstance(loaded, Skipped):
         return loaded

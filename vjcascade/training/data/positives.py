@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -38,6 +38,7 @@ from vjcascade.training.data.crops import (
     has_contrast,
 )
 from vjcascade.training.data.sources import (
+    Cause,
     Listing,
     Picture,
     Progress,
@@ -68,6 +69,9 @@ DEFAULT_WINDOW = Size(24, 24)
 MIN_WINDOW_SIDE = 8
 """Shortest side of a proposed window."""
 
+FLAT_DEVIATION = 3.0
+"""Of the grey levels: with less there is nothing in a crop, with more there may be something faint."""
+
 _SCENE = re.compile(r"\d{4}(_\d{4}){4}\.(jpg|jpeg|png)", re.IGNORECASE)
 """Names of `opencv_createsamples -info`: number, x, y, width, height."""
 
@@ -95,6 +99,10 @@ class Positives:
         Of the pictures that windows were cut from, as by `pixel_digest`.
     n_copies : int
         How many of the windows, the last ones, are altered copies; they have names and groups of their crops.
+    sizes : tuple of Size
+        In pixels of the pictures, of what each crop was made of.
+    turned : frozenset of int
+        Which crops are of pictures that were turned upright by EXIF.
     """
 
     windows: NDArray[np.uint8]
@@ -104,6 +112,8 @@ class Positives:
     report: SourceReport
     digests: frozenset[bytes] = frozenset()
     n_copies: int = 0
+    sizes: tuple[Size, ...] = ()
+    turned: frozenset[int] = frozenset()
 
     def __len__(self) -> int:
         return len(self.names)
@@ -112,6 +122,20 @@ class Positives:
     def n_crops(self) -> int:
         """Windows that are no copies."""
         return len(self) - self.n_copies
+
+    def without(self, names: Collection[str]) -> Positives:
+        """Return the positives but for crops of these names, and their copies."""
+        kept = np.array([i for i, name in enumerate(self.names) if name not in names], np.intp)
+        crops = [i for i in range(len(self.sizes)) if self.names[i] not in names]
+        return replace(
+            self,
+            windows=self.windows[kept],
+            names=tuple(self.names[i] for i in kept),
+            groups=self.groups[kept],
+            n_copies=int(np.count_nonzero(kept >= self.n_crops)),
+            sizes=tuple(self.sizes[i] for i in crops),
+            turned=frozenset(new for new, old in enumerate(crops) if old in self.turned),
+        )
 
     @property
     def fingerprint(self) -> str:
@@ -263,6 +287,13 @@ def propose_window(sizes: ArrayLike) -> Size:
     return Size(long, short) if ratio > 1 else Size(short, long)
 
 
+class _Refusal(NamedTuple):
+    """Why a crop is not used."""
+
+    reason: str
+    cause: Cause
+
+
 class _Crop(NamedTuple):
     """One positive: names for the model and for reports, the box asked for and used, and what came of it."""
 
@@ -313,7 +344,7 @@ def _distinct(found: Iterable[_Crop | Skipped]) -> tuple[list[_Crop], list[Skipp
         if isinstance(crop, Skipped):
             skipped.append(crop)
         elif (twin := crops.setdefault(crop.pixels.tobytes(), crop)) is not crop:
-            skipped.append(Skipped(crop.label, f"same pixels as {twin.label}"))
+            skipped.append(Skipped(crop.label, f"same pixels as {twin.label}", Cause.COPY))
     return list(crops.values()), skipped
 
 
@@ -330,8 +361,8 @@ def _cut_crops(
     for given in (whole,) if picture.boxes is None else picture.boxes:
         name = picture.name if picture.boxes is None else f"{picture.name} {given}"
         cut = _cut_crop(gray, given, window, min_side)
-        if isinstance(cut, str):
-            crops.append(Skipped(picture.origin + name, cut))
+        if isinstance(cut, _Refusal):
+            crops.append(Skipped(picture.origin + name, *cut))
         else:
             region = Region.around(gray, cut[0], window) if keep_region else None
             crops.append(_Crop(name, picture.origin + name, given, *cut, photo, loaded.is_turned, region))
@@ -340,28 +371,33 @@ def _cut_crops(
 
 def _cut_crop(
     gray: NDArray[np.uint8], given: Box, window: Size, min_side: int
-) -> tuple[Box, NDArray[np.uint8]] | str:
+) -> tuple[Box, NDArray[np.uint8]] | _Refusal:
     """Return the box inside the picture and the window made of it, or why it is not used."""
     picture = Size(gray.shape[1], gray.shape[0])
     if min(given.width, given.height) <= 0:
-        return "the box is empty"
+        return _Refusal("the box is empty", Cause.BOX)
     box = clip_box(given, picture)
     inside = 100 * (box.width * box.height) / (given.width * given.height)
     if inside < MIN_INSIDE:
-        return f"{inside:.0f} % of the box is inside the {picture} picture, {MIN_INSIDE} % must be"
+        reason = f"{inside:.0f} % of the box is inside the {picture} picture, {MIN_INSIDE} % must be"
+        return _Refusal(reason, Cause.BOX)
     if min(box.width, box.height) < min_side:
-        return f"{box.width}x{box.height} is smaller than the minimum side of {min_side} pixels"
+        reason = f"{box.width}x{box.height} is smaller than the minimum side of {min_side} pixels"
+        return _Refusal(reason, Cause.SMALL)
     if growth(box, window) > MAX_GROWTH:
-        return (
+        reason = (
             f"{box.width}x{box.height} is too far from the shape of the {window} window: "
             f"it would fill less than 1/{MAX_GROWTH} of it"
         )
+        return _Refusal(reason, Cause.SHAPE)
     pixels = cut_window(gray, box, window)
     if not has_contrast(pixels):
-        return (
+        deviation = pixels[1:-1, 1:-1].std()
+        reason = (
             "no detector would see it: the standard deviation of its grey levels "
-            f"is {pixels[1:-1, 1:-1].std():.1f}, not above {1 / CONTRAST_FLOOR:.0f}"
+            f"is {deviation:.1f}, not above {1 / CONTRAST_FLOOR:.0f}"
         )
+        return _Refusal(reason, Cause.FLAT if deviation < FLAT_DEVIATION else Cause.FAINT)
     return box, pixels
 
 
@@ -424,6 +460,8 @@ def _assemble(crops: Sequence[_Crop], window: Size, report: SourceReport) -> Pos
         window=window,
         report=report,
         digests=frozenset(groups),
+        sizes=tuple(Size(crop.box.width, crop.box.height) for crop in crops),
+        turned=frozenset(i for i, crop in enumerate(crops) if crop.is_turned),
     )
 
 

@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -36,11 +37,26 @@ Progress = Callable[[int, int], None]
 """Called as `progress(n_done, n_pictures)` after every picture."""
 
 
+class Cause(StrEnum):
+    """Why something is not used: what reasons have in common."""
+
+    UNREADABLE = "unreadable"
+    COPY = "copy"
+    IN_BOTH = "in both"
+    SMALL = "small"
+    SHAPE = "shape"
+    FLAT = "flat"
+    FAINT = "faint"
+    BOX = "box"
+    OTHER = "other"
+
+
 class Skipped(NamedTuple):
-    """A file, line or box that is not used, and why."""
+    """A file, line or box that is not used, and why: in words, and by the kind of reason."""
 
     name: str
     reason: str
+    cause: Cause = Cause.OTHER
 
     def __str__(self) -> str:
         return f"{self.name}: {self.reason}"
@@ -273,7 +289,7 @@ def read_or_skip(picture: Picture, budget: MemoryBudget) -> Loaded | Skipped:
         with budget.hold(needed):
             return Loaded(*read_upright(picture.path), needed)
     except ImageError as error:
-        return Skipped(picture.label, str(error).removeprefix(f"{picture.path}: "))
+        return Skipped(picture.label, str(error).removeprefix(f"{picture.path}: "), Cause.UNREADABLE)
 
 
 def note_on_turned(n_turned: int) -> list[str]:

@@ -18,6 +18,25 @@ MIN_PHOTOS_TO_SPLIT = 10
 """Fewer photos all serve training; nothing is held out."""
 
 
+def held_out_windows(
+    positives: Positives, settings: TrainingSettings
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the indices of the positives to train on, and of those held out; see `split_held_out`."""
+    return split_held_out(positives.groups, fraction=settings.held_out, seed=settings.seed)
+
+
+def held_out_photos(
+    photos: BackgroundImages, settings: TrainingSettings
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the indices of the photos to train on, and of those held out; see `split_held_out`."""
+    return split_held_out(
+        np.arange(len(photos)),
+        fraction=settings.held_out,
+        min_samples=MIN_PHOTOS_TO_SPLIT,
+        seed=settings.seed,
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class TrainingData:
     """Positives and photos, split once for the whole run.
@@ -69,18 +88,13 @@ class TrainingData:
         TrainingData
             Both kinds, in two parts without a window or photo in common.
         """
-        train, held_out = split_held_out(positives.groups, fraction=settings.held_out, seed=settings.seed)
+        train, held_out = held_out_windows(positives, settings)
         most = settings.max_positives
         if len(train) > most:
             shuffled = np.random.default_rng(settings.seed).permutation(train)
             crops_first = shuffled[np.argsort(shuffled >= positives.n_crops, kind="stable")]
             train = np.sort(crops_first[:most])
-        train_photos, held_out_photos = split_held_out(
-            np.arange(len(photos)),
-            fraction=settings.held_out,
-            min_samples=MIN_PHOTOS_TO_SPLIT,
-            seed=settings.seed,
-        )
+        train_photos, away = held_out_photos(photos, settings)
         training = photos.subset(train_photos)
         if more_photos is not None:
             training = replace(training, photos=training.photos + more_photos.photos)
@@ -88,7 +102,7 @@ class TrainingData:
             positives.windows[train],
             positives.windows[held_out],
             training,
-            photos.subset(held_out_photos),
+            photos.subset(away),
             int(np.count_nonzero(train >= positives.n_crops)),
             int(np.count_nonzero(held_out >= positives.n_crops)),
             more_photos if more_photos else None,
