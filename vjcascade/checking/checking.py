@@ -147,6 +147,7 @@ def check(  # noqa: PLR0913  as `vjcascade.train`, which it looks ahead to
     >>> for finding in check(crops, photos, window=(16, 16)).warnings:
     ...     print(finding)
     1 of 60 positives is an exact copy of another
+    59 positives are few
     60 negatives feed few stages
     """
     settings = settings or TrainingSettings()
@@ -287,11 +288,20 @@ class _Check:
     def _objects(self, finds: Sequence[Find], good: Positives, others: NDArray[np.uint8]) -> Finding:
         """Return the photos that seem to show the object."""
         crops = good.windows[: good.n_crops]
-        items: dict[int, Item] = {}
-        for find in objects_among(finds, crops, _groups(good), others, self._settings.seed):
+        items = []
+        found = objects_among(
+            finds,
+            self._photos,
+            crops,
+            _groups(good),
+            others,
+            seed=self._settings.seed,
+            n_threads=self._n_threads,
+        )
+        for find in found:
             detail = "at {},{}, {}x{}".format(*find.box)
-            items.setdefault(find.photo, Item(self._photos.names[find.photo], detail, find.pixels))
-        return Finding(Topic.OBJECT_IN_NEGATIVES, "negatives", tuple(items.values()), len(self._photos))
+            items.append(Item(self._photos.names[find.photo], detail, find.pixels))
+        return Finding(Topic.OBJECT_IN_NEGATIVES, "negatives", tuple(items), len(self._photos))
 
     def _reach(self) -> Reach:
         trained, _ = held_out_windows(self._positives, self._settings)

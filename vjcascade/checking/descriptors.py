@@ -85,7 +85,7 @@ def describe(windows: Stack, region: Region = WHOLE) -> Rows:
     >>> ramp[1] //= 2  # half the contrast
     >>> one, other = describe(ramp)
     >>> one.shape, bool(np.abs(one - other).max() < 0.1)
-    ((456,), True)
+    ((576,), True)
     """
     size = _described_size(windows)
     rows = _interpolation(windows.shape[1], size.height, region.y, region.share)

@@ -120,6 +120,11 @@ class Discriminant:
         scores: Scores = np.einsum("kd,kd->k", rows, self.weights[parts]) - self.offsets[parts]
         return scores
 
+    def judge_as(self, rows: Rows, part: int) -> Scores:
+        """Return scores of further windows, by what the windows of one part have not taught."""
+        scores: Scores = rows @ self.weights[part] - self.offsets[part]
+        return scores
+
 
 def deal(groups: NDArray[np.intp], seed: int) -> NDArray[np.intp]:
     """Deal windows into parts, those of a group into one, unless there is hardly more than one group.

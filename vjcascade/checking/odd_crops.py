@@ -136,7 +136,7 @@ class Rule:
 
 
 FLIP_RULE = Rule(0.9, -0.4, 0.5, 0.2, 0.25, 1.0)
-MOVE_RULE = Rule(0.88, 0.0, 0.4, 0.1, 0.35, 0.75)
+MOVE_RULE = Rule(0.88, 0.0, 0.28, 0.1, 0.35, 0.75)
 """What is moved shows other surroundings, and is told less surely."""
 
 NOT_OBJECT = -0.4

@@ -56,7 +56,22 @@ class Pictures:
         return Item(self.names[index], detail, self.windows[index])
 
     def item_like(self, index: int, others: Pictures, other: int) -> Item:
-        """Return a picture as an item of a finding, with the one that it is a copy of."""
+        """Return a picture as an item of a finding, with the one that it is a copy of.
+
+        Parameters
+        ----------
+        index : int
+            The picture.
+        others : Pictures
+            Among which it has one that is alike.
+        other : int
+            Which.
+
+        Returns
+        -------
+        Item
+            Shows both.
+        """
         return Item(
             self.names[index], f"like {others.names[other]}", self.windows[index], others.windows[other]
         )

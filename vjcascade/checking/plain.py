@@ -39,7 +39,21 @@ _CAUSES = {
 
 
 def level_of(kind: str, n: int, n_all: int) -> Level:
-    """Return how bad it is that `n` pictures teach nothing new.
+    """Return how bad it is that some pictures teach nothing new.
+
+    Parameters
+    ----------
+    kind : {"positives", "negatives"}
+        Which pictures.
+    n : int
+        So many are concerned.
+    n_all : int
+        Of so many.
+
+    Returns
+    -------
+    Level
+        Some photos do not matter.
 
     Examples
     --------
