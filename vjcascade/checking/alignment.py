@@ -61,7 +61,7 @@ class Alignment:
             total += _normal(crops[start : start + CHUNK]).sum(axis=0)
         mean = total / n
         mean -= mean.mean()
-        spectrum = np.conj(np.fft.rfft2(mean))
+        spectra = [np.conj(np.fft.rfft2(slope)) for slope in np.gradient(mean)]
         reach = max(int(MAX_SHIFT * height), 1), max(int(MAX_SHIFT * width), 1)
         far = np.full((height, width), True)
         ys, xs = (np.arange(-r, r + 1) for r in reach)
@@ -69,8 +69,11 @@ class Alignment:
         shifts, agreements = np.empty((n, 2)), np.empty(n)
         for start in range(0, n, CHUNK):
             some = _normal(crops[start : start + CHUNK])
-            products = np.fft.irfft2(np.fft.rfft2(some) * spectrum, (height, width))
-            agreements[start : start + CHUNK] = products[:, 0, 0]
+            agreements[start : start + CHUNK] = (some * mean).sum(axis=(1, 2))
+            # Slopes, since bright and dark areas are like each other wherever they lie.
+            slopes = np.gradient(some, axis=(1, 2))
+            product = sum(np.fft.rfft2(one) * spectrum for one, spectrum in zip(slopes, spectra, strict=True))
+            products = np.fft.irfft2(product, (height, width))
             products[:, far] = -np.inf
             y, x = np.unravel_index(products.reshape(len(some), -1).argmax(axis=1), (height, width))
             signed = [

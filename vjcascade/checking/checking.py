@@ -201,7 +201,7 @@ class _Check:
         others = windows_at_random(some, self._positives.window, self._settings.seed, self._n_threads)
         can_compare = self._can_compare(len(others))
         if can_compare:
-            self._tell("comparing crops", 0, 1)
+            self._tell("comparing crops", 0, 1, "with themselves, altered, and with other things")
             findings += self._odd_crops(others)
         good = self._positives.without({item.name for one in findings for item in one.items})
         can_search = can_compare and good.n_crops >= MIN_CROPS
@@ -248,8 +248,8 @@ class _Check:
             items = tuple(self._crops.item(i) for i in chosen)
             yield Finding(topic, "positives", items, len(self._crops))
 
-    def _tell(self, part: str, done: int, total: int) -> None:
-        self._listener(Progress(part, done, total))
+    def _tell(self, part: str, done: int, total: int, detail: str = "") -> None:
+        self._listener(Progress(part, done, total, detail))
 
     def _searched(self) -> NDArray[np.bool_]:
         """Return which photos are searched."""
@@ -268,7 +268,7 @@ class _Check:
         """Return what is seen in the photos, with a quick cascade trained on good crops if there are any."""
         cascade = None
         if good is not None:
-            self._tell("training a quick cascade", 0, 1)
+            self._tell("training a quick cascade", 0, 1, "of a few stages")
             cascade = train_quickly(good, some, self._n_threads)
         return view_photos(
             self._photos,

@@ -69,7 +69,7 @@ _WHAT = {
     ),
     Topic.OBJECT_IN_NEGATIVES: (
         ("seems to show the object", "seem to show the object"),
-        "remove them from the negatives, or give boxes around the objects in them (a list like info.dat)",
+        "look at them, and remove those that show it, or give boxes around it (a list like info.dat); keep the others",
     ),
     Topic.IN_BOTH: (
         ("is a copy of a positive", "are copies of positives"),

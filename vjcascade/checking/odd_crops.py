@@ -136,8 +136,9 @@ class Rule:
 
 
 FLIP_RULE = Rule(0.9, -0.4, 0.5, 0.2, 0.25, 1.0)
-MOVE_RULE = Rule(0.88, 0.0, 0.28, 0.1, 0.35, 0.75)
-"""What is moved shows other surroundings, and is told less surely."""
+SHIFT_RULE = Rule(0.88, 0.0, 0.28, 0.1, 0.35, 1.45)
+SCALE_RULE = Rule(0.88, 0.0, 0.28, 0.1, 0.35, 0.75)
+"""What is moved shows other surroundings, and is told less surely. A little shifted are many good crops."""
 
 NOT_OBJECT = -0.4
 """A crop that scores less against other things is taken for one of them."""
@@ -204,7 +205,9 @@ def _altered(
 ) -> list[tuple[int, float]]:
     """Return the crops that look altered in one way, and how clearly."""
     flip, undone = _FLIPS[alteration.flip], _FLIPS[alteration.undone_flip]
-    rule = FLIP_RULE if alteration.seen == WHOLE else MOVE_RULE
+    rule = FLIP_RULE
+    if alteration.seen != WHOLE:
+        rule = SHIFT_RULE if alteration.topic is Topic.SHIFTED else SCALE_RULE
     found = Discriminant.between(own, describe(flip(crops), alteration.moved), parts)
     if found.accuracy < rule.least_accuracy:
         return []
