@@ -88,3 +88,8 @@ def test_boosters_have_limits_by_their_kind(program):
     assert other.startswith("another loss: ")
     assert other.endswith("above 1.75: none")
     assert logit.endswith("is 4.00 (logit, 2:1); above 3.5: logit, 2:1")
+
+
+@pytest.mark.parametrize("name", ["build_models.py", "check_spoiled.py", "compare_face_models.py"])
+def test_programs_explain_themselves(run, name):
+    assert "usage:" in run(name, "--help")

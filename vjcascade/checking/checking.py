@@ -242,7 +242,13 @@ class _Check:
 
     def _odd_crops(self, others: NDArray[np.uint8]) -> Iterator[Finding]:
         """Yield crops that are not like the others."""
-        odd = find_odd_crops(self._crops.windows, _groups(self._positives), others, self._settings.seed)
+        odd = find_odd_crops(
+            self._crops.windows,
+            _groups(self._positives),
+            others,
+            seed=self._settings.seed,
+            n_threads=self._n_threads,
+        )
         for topic in dict.fromkeys(odd.topics.values()):
             chosen = sorted((i for i, one in odd.topics.items() if one is topic), key=lambda i: odd.scores[i])
             items = tuple(self._crops.item(i) for i in chosen)

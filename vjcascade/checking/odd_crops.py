@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from vjcascade.checking.descriptors import WHOLE, Region, Rows, Stack, describe
 from vjcascade.checking.discriminant import Discriminant, Scores, deal
 from vjcascade.checking.findings import Topic
+from vjcascade.parallel import ordered_map
 
 MIN_CROPS = 40
 """With fewer, what they have in common is not known well enough to name those that have it not."""
@@ -163,7 +164,9 @@ class OddCrops:
     object_rule: Discriminant
 
 
-def find_odd_crops(crops: Stack, groups: NDArray[np.intp], other_things: Stack, seed: int) -> OddCrops:
+def find_odd_crops(
+    crops: Stack, groups: NDArray[np.intp], other_things: Stack, *, seed: int, n_threads: int = 1
+) -> OddCrops:
     """Find crops that are not like the others.
 
     Parameters
@@ -176,6 +179,8 @@ def find_odd_crops(crops: Stack, groups: NDArray[np.intp], other_things: Stack, 
         Windows from photos without the object; at least some hundred.
     seed : int
         Deals crops into parts.
+    n_threads : int
+        Threads; the result does not depend on it.
 
     Returns
     -------
@@ -190,9 +195,15 @@ def find_odd_crops(crops: Stack, groups: NDArray[np.intp], other_things: Stack, 
     topics: dict[int, Topic] = {}
     inside = describe(crops, _INSIDE)
     ratio = max(crops.shape[1:]) / min(crops.shape[1:])
-    for alteration in (*UPRIGHT_ALTERATIONS, *(TURNS if ratio <= SQUARE else ())):
+    alterations = (*UPRIGHT_ALTERATIONS, *(TURNS if ratio <= SQUARE else ()))
+
+    def altered(alteration: Alteration) -> list[tuple[int, float]]:
         own = rows if alteration.seen == WHOLE else inside
-        for i, evidence in _altered(crops, own, parts, alteration, object_rule):
+        return _altered(crops, own, parts, alteration, object_rule)
+
+    found = ordered_map(altered, alterations, n_threads)
+    for alteration, suspects in zip(alterations, found, strict=True):
+        for i, evidence in suspects:
             if evidence > best[i]:
                 best[i], topics[i] = evidence, alteration.topic
     others = np.flatnonzero(object_rule.first <= NOT_OBJECT)
