@@ -36,7 +36,10 @@ MIN_TO_TUNE_ON = 40
 """Thresholds are tuned on so many held-out positives even where the hit rate allows no miss among them: one is."""
 
 PATIENCE = 40
-"""A stage ends where so many weak classifiers did not bring its false-alarm rate down: it has only learns by heart."""
+"""A stage ends where so many weak classifiers did not bring its false-alarm rates down: it only learns by heart."""
+
+EASED = 0.02
+"""So many more positives may be missed where progress is looked for: the rate at the target hangs on the worst few."""
 
 FALSE_ALARMS_EXPECTED = 10
 """A false-alarm rate counts as measured where the target would leave at least so many false alarms."""
@@ -166,6 +169,11 @@ class _Panel:
         tuned = _file_threshold(hit_rate_threshold(self._positives(), self._hit_rate))
         return tuned if self.hit_rate_on == "held-out" else min(tuned, NATURAL_THRESHOLD)
 
+    def eased_false_alarm_rate(self) -> float:
+        """Return the false-alarm rate where `EASED` more positives may be missed than are allowed."""
+        eased = _file_threshold(hit_rate_threshold(self._positives(), max(self._hit_rate - EASED, EASED)))
+        return self.rates(eased).false_alarm_rate
+
     def rates(self, threshold: np.float32) -> Rates:
         """Return the rates at a threshold as written to files."""
         effective = _effective(threshold)
@@ -292,7 +300,7 @@ def _grow(
     panel = _Panel(samples, windows, settings)
     booster = make_booster(settings.booster, settings.costs, settings.max_weak)
     weak: list[WeakClassifier] = []
-    least, n_best = np.inf, 0
+    least, n_best, least_eased, n_progress = np.inf, 0, np.inf, 0
     for one in islice(boost(search, booster, max_depth=settings.max_depth), settings.max_weak):
         weak.append(one)
         panel.add(one)
@@ -304,8 +312,10 @@ def _grow(
         if one.perfect:
             return weak, "every training window is classified rightly", panel
         if rates.false_alarm_rate < least:
-            least, n_best = rates.false_alarm_rate, len(weak)
-        elif len(weak) - n_best >= PATIENCE:
+            least, n_best, n_progress = rates.false_alarm_rate, len(weak), len(weak)
+        if (eased := panel.eased_false_alarm_rate()) < least_eased:
+            least_eased, n_progress = eased, len(weak)
+        if len(weak) - n_progress >= PATIENCE:
             best = _Panel(samples, windows, settings)
             for kept in weak[:n_best]:
                 best.add(kept)
