@@ -3,26 +3,34 @@
 Faces of the web are sharper than those of scanned newspapers and of group pictures. Besides each face as it is, there
 is an altered copy: turned, shifted and scaled a little, every second one mirrored, unevenly lit, blurred and noisy. All pictures of a face stand in one
 strip, so that they stay on one side when samples are held out. Photos without faces are given turned by 180 degrees
-as well, noisy as the faces.
+as well, noisy as the faces. Photos of people show what is near faces: hands, knees, clothes.
 """
 
 from __future__ import annotations
 
+import csv
 import hashlib
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from math import ceil
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
-from vjcascade.imaging import read_gray, resize_crop, write_image
+from vjcascade.imaging import image_size, read_gray, resize_crop, write_image
 from vjcascade.parallel import ordered_map
 from vjcascade.training.data.copies import Region
 from vjcascade.types import Size
 
 Gray = NDArray[np.uint8]
+
+UNLABELLED = Path(__file__).with_name("faces-unlabelled.csv")
+"""Faces in photos of people that have no box there: found by two models, and looked at."""
+
+FOR_DEVELOPMENT = "258"
+"""Photos of people whose numbers end so are not trained on."""
 
 SOURCES = ("caltech10k/train", "lfw/train", "opencv24/train")
 VARIANTS = ("_0", "_3", "_6")
@@ -94,6 +102,29 @@ def write_turned_photos(photos: Path, folder: Path, n_threads: int) -> None:
 
     for _ in ordered_map(turn, sorted(photos.glob("*.jpg")), n_threads):
         pass
+
+
+def list_people(scenes: Path, listing: Path) -> None:
+    """List photos of people, with the boxes of their faces to be left alone: all around them are negatives.
+
+    A third of the photos is left for development, by their numbers' last digits.
+    """
+    boxes: dict[str, list[str]] = {}
+    for table in (scenes / "boxes.csv", UNLABELLED):
+        for row in csv.DictReader(table.read_text().splitlines()):
+            if Path(row["file"]).stem[-1] not in FOR_DEVELOPMENT:
+                boxes.setdefault(row["file"], []).append(_within(scenes / row["file"], row))
+    lines = [f"{scenes / file} {len(found)} {' '.join(found)}\n" for file, found in sorted(boxes.items())]
+    listing.write_text("".join(lines))
+
+
+def _within(picture: Path, row: dict[str, str]) -> str:
+    """Return a box in whole pixels, cut to its picture."""
+    size = image_size(picture)
+    x, y, w, h = (float(row[name]) for name in "xywh")
+    left, top = max(int(x), 0), max(int(y), 0)
+    right, bottom = min(ceil(x + w), size.width), min(ceil(y + h), size.height)
+    return f"{left} {top} {right - left} {bottom - top}"
 
 
 def altered(face: Gray, window: Size) -> Gray:

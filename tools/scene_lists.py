@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
+from face_pictures import FOR_DEVELOPMENT
+
 from vjcascade.files import write_atomic
 from vjcascade.imaging import IMAGE_SUFFIXES
 
@@ -27,7 +29,7 @@ SETS: Mapping[str, tuple[str, ...]] = {
         "cars-uiuc/TestImages*",
         "plates-eu/test/*",
     ),
-    "development": ("faces-scenes-train/*",),
+    "development": (f"faces-scenes-train/images/*[{FOR_DEVELOPMENT}].jpg",),
 }
 """Patterns of places in the archives, by what their scenes are for."""
 

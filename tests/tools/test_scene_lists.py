@@ -23,7 +23,7 @@ TRAINING = tuple(
 def test_no_scene_is_in_two_lists():
     test, development = (scene_lists.read_list(name) for name in ("test", "development"))
     assert len(test) > 1000
-    assert len(development) > 400
+    assert len(development) > 140
     assert not test.keys() & development.keys()
     assert not set(test.values()) & set(development.values())
 
