@@ -134,6 +134,20 @@ def stage_sum(cascade, stage, window, v):
 # --- scanning one level ----------------------------------------------------------------------------------------
 
 
+def nodes_visited(cascade, stage, window):
+    """Return how many nodes of a stage's trees a window visits."""
+    v, n = normalisation(window), 0
+    for t in range(cascade.stage_starts[stage], cascade.stage_starts[stage + 1]):
+        place = 0
+        while True:
+            n += 1
+            node = cascade.nodes[cascade.tree_starts[t] + place]
+            place = node["left"] if goes_left(cascade, node, window, v) else node["right"]
+            if place <= 0:
+                break
+    return n
+
+
 def scan_rows(cascade, level, rows, step=1, min_stages=None):
     """Return [(x, y, sum, stages passed)] of the windows that come far enough, and the number looked at."""
     width, height = cascade.window

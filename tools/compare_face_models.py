@@ -9,21 +9,17 @@ from __future__ import annotations
 import argparse
 import tarfile
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 from build_models import FACE_FALSE_ALARMS, PROJECT, RECIPES, TestSet, read_test
 
 from vjcascade import Cascade, Detector
-from vjcascade.detection.scanner import evaluate_windows
 from vjcascade.evaluation import Candidate, Evaluation, Protocol, evaluate
 from vjcascade.evaluation.curves import Score, Ties
-from vjcascade.features.integrals import WindowIntegrals
+from vjcascade.evaluation.scan_costs import scan_costs
 from vjcascade.files import write_atomic
-from vjcascade.imaging import read_gray, resize_crop
+from vjcascade.imaging import read_gray
 from vjcascade.report.evaluation_charts import recall_chart
-from vjcascade.types import Size
 
 DOCS = PROJECT / "docs"
 PEERS = ("alt2", "alt", "default", "alt_tree")
@@ -34,7 +30,6 @@ VIOLA_JONES = {10: 76.1, 31: 88.4, 50: 91.4, 65: 92.0, 78: 92.1, 95: 92.9, 167: 
 COLOURS = ("#c8553d", "#2a6f97", "#4f7d3a", "#8a5a9e", "#b07d12")
 STYLE = """svg{background:#fff;font:11px sans-serif}text{fill:#333}.middle{text-anchor:middle}.end{text-anchor:end}
 .grid{stroke:#ddd}.target{stroke:#999}.curve{fill:none;stroke-width:1.8}.dot{fill:#fff;stroke-width:2}"""
-WINDOWS_A_PICTURE = 1_000
 
 
 def main() -> None:
@@ -74,7 +69,8 @@ def section(test: TestSet, cascades: dict[str, Cascade], unpacked: Path) -> str:
         if score == Score.RANKING:
             name = f"face-models-{test.boxes.split('/')[0].rsplit('-', 1)[1]}.svg"
             write_atomic(DOCS / name, chart(evaluation).encode())
-    costs = features_per_window(cascades, [read_gray(scene.path) for scene in scenes.scenes[::4]])
+    pictures = [read_gray(scene.path) for scene in scenes.scenes[::4]]
+    costs = {name: scan_costs(cascade, pictures).mean_features for name, cascade in cascades.items()}
     cost = ", ".join(f"{name} {number:.1f}" for name, number in costs.items())
     n_objects, both = int(scenes.n_objects.sum()), "\n\n".join(tables)
     return f"""## {test.title}
@@ -114,57 +110,6 @@ def chart(evaluation: Evaluation) -> str:
     drawn = recall_chart(evaluation)
     head, rest = drawn.split(">", 1)
     return f'{head} xmlns="http://www.w3.org/2000/svg"><style>{STYLE}{colours}</style>{names}{rest}'
-
-
-def features_per_window(cascades: dict[str, Cascade], pictures: Sequence[np.ndarray]) -> dict[str, float]:
-    """Return how many features models look at in a window of a scan, on average, by how far windows get."""
-    rng = np.random.default_rng(0)
-    windows: dict[Size, np.ndarray] = {}
-    costs = {}
-    for name, cascade in cascades.items():
-        if cascade.window not in windows:
-            windows[cascade.window] = np.concatenate(
-                [sample_of_scan(picture, cascade.window, rng) for picture in pictures]
-            )
-        sample = windows[cascade.window]
-        n_passed, _ = evaluate_windows(cascade, sample, 1)
-        looked_at = sum(
-            nodes_visited(cascade, stage, sample[n_passed >= stage]) for stage in range(cascade.n_stages)
-        )
-        costs[name] = looked_at / len(sample)
-    return costs
-
-
-def nodes_visited(cascade: Cascade, stage: int, windows: np.ndarray) -> int:
-    """Return how many nodes of a stage's trees these windows visit together."""
-    integrals, visited = WindowIntegrals.of(windows, tilted=False), 0
-    for tree in range(*cascade.stage_starts[stage : stage + 2]):
-        nodes = cascade.nodes[slice(*cascade.tree_starts[tree : tree + 2])]
-        values = integrals.values(cascade.features[nodes["feature"]])
-        here = np.zeros(len(windows), np.intp)
-        while len(here):
-            visited += len(here)
-            left = values[here, np.arange(values.shape[1])] < nodes["threshold"][here]
-            children = np.where(left, nodes["left"][here], nodes["right"][here])
-            here, values = children[children > 0], values[:, children > 0]
-    return visited
-
-
-def sample_of_scan(picture: np.ndarray, window: Size, rng: np.random.Generator) -> np.ndarray:
-    """Return windows of a picture as a scan at scale factor 1.1 meets them, some of each level."""
-    height, width = picture.shape
-    scales = 1.1 ** np.arange(
-        0, max(int(np.log(min(height / window.height, width / window.width)) / np.log(1.1)), 1)
-    )
-    counts = rng.multinomial(WINDOWS_A_PICTURE, scales**-2.0 / (scales**-2.0).sum())
-    found = []
-    for scale, count in zip(scales, counts, strict=True):
-        level = resize_crop(
-            picture, Size(max(round(width / scale), window.width), max(round(height / scale), window.height))
-        )
-        views = np.lib.stride_tricks.sliding_window_view(level, (window.height, window.width))
-        found.append(views[rng.integers(0, views.shape[0], count), rng.integers(0, views.shape[1], count)])
-    return np.concatenate(found)
 
 
 def sizes(cascade: Cascade) -> dict[str, object]:

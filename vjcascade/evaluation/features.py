@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
-from vjcascade.detection.scales import dense_levels
-from vjcascade.detection.scanner import Scanner
+from vjcascade.detection.scales import Level, dense_levels
+from vjcascade.detection.scanner import RawWindows, Scanner
 from vjcascade.imaging import resize_exact
 from vjcascade.types import Size
 
@@ -70,12 +71,37 @@ def count_passed(
     window, size = scanner.cascade.window, Size(gray.shape[1], gray.shape[0])
     n_stages = scanner.cascade.n_stages
     counts, n_looked_at = np.zeros(n_stages + 1, np.int64), 0
-    for level in dense_levels(size, window, scale_factor, stride, (Size(1, 1), size)):
-        integrals = scanner.integrals(resize_exact(gray, level.size), level.step)
-        found = scanner.scan_rows(integrals, level.rows, min_stages=0)
+    levels = dense_levels(size, window, scale_factor, stride, (Size(1, 1), size))
+    for _, found in scanned_levels(scanner, gray, levels):
         counts += np.bincount(found.stages, minlength=n_stages + 1)
         n_looked_at += found.n_windows
     return counts, n_looked_at
+
+
+def scanned_levels(
+    scanner: Scanner, gray: NDArray[np.uint8], levels: Iterable[Level]
+) -> Iterator[tuple[NDArray[np.uint8], RawWindows]]:
+    """Scan levels of a picture, and keep every window above the contrast floor, whichever stage rejects it.
+
+    Parameters
+    ----------
+    scanner : Scanner
+        Made for the cascade.
+    gray : ndarray of shape (h, w), dtype uint8
+        The picture.
+    levels : iterable of Level
+        Of the picture.
+
+    Yields
+    ------
+    image : ndarray of shape (h, w), dtype uint8
+        The level image.
+    found : RawWindows
+        Its windows, each with the number of stages that it passes.
+    """
+    for level in levels:
+        image = resize_exact(gray, level.size)
+        yield image, scanner.scan_rows(scanner.integrals(image, level.step), level.rows, min_stages=0)
 
 
 def _mean_depth(cascade: Cascade, tree: int) -> float:
