@@ -114,7 +114,7 @@ _OPENCV_CHOICES = {
 
 _COMMANDS = {
     "train": ("crops", "photos"), "detect": ("model", "picture"), "negatives": ("model", "picture"), "report": ("model",),
-    "inspect": ("model",), "convert": ("model", "output"), "compare stages": ("crops", "photos"),
+    "inspect": ("model", "picture"), "convert": ("model", "output"), "compare stages": ("crops", "photos"),
     "compare cascades": ("crops", "photos"), "compare tables": ("table",), "demo": ("wrong",), "samples": ("crops", "vec"),
 }  # fmt: skip
 """Commands, and the kinds of values that their words without a name have. A whole demo takes too long."""
@@ -122,6 +122,7 @@ _COMMANDS = {
 _SMALL = {
     "train": {"--window": "8x8", "--stages": "2", "--max-weak": "2", "--negatives": "30", "--max-windows": "5000", "--threads": "1"},
     "detect": {"--threads": "1"},
+    "inspect": {"--threads": "1"},
     "negatives": {"--threads": "1"},
     "samples": {"--window": "8x8", "--threads": "1"},
     "compare stages": {
@@ -150,7 +151,7 @@ _VALUES = {
 """Good values by kind; blanks part several words."""
 
 _KINDS = {
-    "--output": "output", "-o": "output", "--draw": "output", "--events": "output", "--continue": "model", "--reference": "model",
+    "--output": "output", "-o": "output", "--html": "output", "--draw": "output", "--events": "output", "--continue": "model", "--reference": "model",
     "--more-negatives": "photos", "--mask": "picture", "--window": "size", "--min-size": "size", "--max-size": "size",
     "--hit-rate": "number", "--false-alarm-rate": "number", "--target-false-alarm-rate": "number", "--held-out": "number",
     "--scale-factor": "number", "--overlap": "number",

@@ -9,6 +9,7 @@ import pytest
 from easy_pictures import soft_noise
 
 from vjcascade.imaging import write_image
+from vjcascade.types import Size
 
 
 def test_a_model_without_a_record(run, accept_all):
@@ -169,3 +170,70 @@ def test_lbp(run, tmp_path):
     assert ran.code == 0
     assert "weak classifiers: 2 trees with 4 nodes; in each stage: 1 1" in ran.out
     assert "features: 1 LBP" in ran.out
+
+
+def test_pictures_are_scanned(run, easy, rng):
+    model = easy / "m.xml"
+    builders.random_cascade(rng, Size(24, 24), tree_share=0.5).save(model)
+    ran = run("inspect", model, easy / "neg", easy / "pos" / "000.png")
+    assert ran.code == 0
+    assert re.search(
+        r"features in a window, on average: \d+\.\d\d, in [\d,]+ windows of 21 pictures\n", ran.out
+    )
+    head, *rows = re.findall(r"^ *(?:stage|\d+) +.*(?:reached|%).*$", ran.out, re.MULTILINE)
+    assert "rejects  features" in head
+    assert len(rows) == 3
+    assert run("inspect", model, easy / "neg", easy / "pos" / "000.png", "--threads", 1).out == ran.out
+
+
+def test_oddities_are_told(run, accept_all):
+    told = "Stages that every window passes: 1 (the lowest sum of leaf values of stage 1 is 1, its threshold 0.5)."
+    assert f"\noddities:\n  {told}\n" in run("inspect", accept_all).out
+
+
+def test_json(run, easy, accept_all):
+    told = json.loads(run("inspect", accept_all, easy / "neg", "--json").out)
+    assert told["model"] == str(accept_all)
+    assert told["stages"][0]["on_pictures"]["rejected"] == 0
+    assert told["oddities"][0]["kind"] == "never missed"
+    assert json.loads(run("inspect", accept_all, "--json").out)["pictures"] is None
+
+
+def test_a_page(run, easy, accept_all):
+    pytest.importorskip("jinja2")
+    ran = run("inspect", accept_all, easy / "neg", "--html", easy / "page.html")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.endswith(f"page: {easy / 'page.html'}; open it in a browser\n")
+    assert "What the stages reject" in (easy / "page.html").read_text(encoding="utf-8")
+    ran = run("inspect", accept_all, "--html", easy / "page.html", "--json")
+    assert json.loads(ran.out)["pictures"] is None
+    assert "What the stages reject" not in (easy / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("{m}", "nowhere"), "nowhere"),
+        (("{m}", "empty"), "there is no picture in this folder"),
+        (("{m}", "broken.png"), "broken.png"),
+        (("{m}", "small.png"), "small.png: smaller than the window of the model, 24x24"),
+        (("{m}", "film.mp4"), "film.mp4: this is a video"),
+        (("{m}", "https://example.org/a.png"), "this is an address"),
+        (("{m}", "--html", "{m}"), "would overwrite the model"),
+        (("{m}", "small.png", "--html", "small.png"), "would overwrite the model or an input"),
+        (("{m}", "--html", "no/page.html"), "there is no folder"),
+        (("{m}", "--seed", "-1"), "--seed"),
+    ],
+)
+def test_wrong_command_lines(run, accept_all, tmp_path, monkeypatch, words, told):
+    pytest.importorskip("jinja2")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "broken.png").write_bytes(b"no picture")
+    write_image(tmp_path / "small.png", np.zeros((20, 40), np.uint8))
+    (tmp_path / "film.mp4").write_bytes(b"no film")
+    before = accept_all.read_bytes()
+    ran = run("inspect", *(word.format(m=accept_all) for word in words))
+    assert (ran.code, ran.out) == (2, "")
+    assert told in ran.err
+    assert accept_all.read_bytes() == before

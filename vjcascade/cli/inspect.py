@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from vjcascade.cascade import CHANGES, OPERATING_POINT
-from vjcascade.errors import ModelError
+from vjcascade.cli.options import WHOLE, CountOption, FlagOption
+from vjcascade.cli.outputs import check_output_file, refuse_overwriting
+from vjcascade.errors import ModelError, SettingsError
+from vjcascade.files import write_atomic
+from vjcascade.formats.cascade_files import recorded_settings
 from vjcascade.messages import pluralize
 from vjcascade.types import FeatureType
 
 if TYPE_CHECKING:
     from vjcascade.cascade import Cascade
+    from vjcascade.evaluation.scan_costs import ScanCosts
+    from vjcascade.inspection import Inspection, PictureScan
 
 
 _BOOST_TYPES = {
@@ -25,25 +34,87 @@ _BOOST_TYPES = {
 }
 
 
-def inspect(model: Path, /) -> None:
+def inspect(
+    model: Path,
+    /,
+    *pictures: Path,
+    html: Path | None = None,
+    json: FlagOption = False,
+    seed: Annotated[int, WHOLE, Parameter(validator=Number(gte=0))] = 0,
+    threads: CountOption | None = None,
+) -> None:
     """Show what is in a model file.
 
     Parameters
     ----------
     model : path
         Cascade file, as trained here or by OpenCV, folder of a training run, or name of a model on this machine.
+    pictures : path
+        Pictures and folders of pictures to scan: which share of their windows does each stage reject, and how many
+        features does a window take? Of many pictures, and of very many windows, some are drawn at random.
+    html : path
+        Page to write, with the features drawn.
+    json : bool
+        Print JSON, with all that is in the model.
+    seed : int
+        What is drawn at random depends on it.
+    threads : int
+        Processors to use; all if not given. The result does not depend on it.
     """
     from vjcascade.cascade import Cascade
     from vjcascade.cli.console import PlainConsole
     from vjcascade.cli.models import named_model
+    from vjcascade.inspection import inspect_model
 
     model = named_model(model)
+    if html is not None:
+        from vjcascade.report.inspection import build_inspection_page
+        from vjcascade.report.templates import template
+        from vjcascade.report.training_run import run_of
+
+        check_output_file(html)
+        refuse_overwriting([html], [model, *pictures])
+        template("inspection.html")  # what is missing is said before the work
+    cascade = Cascade.load(model)
+    scan = _scan(cascade, pictures, seed, threads) if pictures else None
+    inspection = inspect_model(str(model), cascade, scan)
+    if html is not None:
+        page = build_inspection_page(inspection, run_of(model, cascade), recorded_settings(model))
+        write_atomic(html, page.encode("utf-8", "backslashreplace"))
     console = PlainConsole(sys.stdout)
-    for line in _lines(model, Cascade.load(model)):
+    if json:
+        console.print(inspection.as_json(recorded_settings(model)).rstrip("\n"))
+        return
+    for line in _lines(model, inspection):
         console.print(line)
+    if html is not None:
+        console.print(f"\npage: {html}; open it in a browser")
 
 
-def _lines(model: Path, cascade: Cascade) -> Iterator[str]:
+def _scan(cascade: Cascade, pictures: Sequence[Path], seed: int, threads: int | None) -> PictureScan:
+    from vjcascade.cli.compiling import SECONDS_FOR_DETECTION, compile_notice
+    from vjcascade.cli.console import PlainConsole, ProgressLine
+    from vjcascade.cli.inputs import find_inputs, refuse_addresses
+    from vjcascade.inspection import scan_pictures
+    from vjcascade.training.events import Event, Progress
+
+    refuse_addresses(pictures)
+    inputs = find_inputs(pictures)
+    for one in inputs:
+        if one.is_moving:
+            raise SettingsError(f"{one.name}: this is a video; give pictures, or folders of pictures")
+    with compile_notice(SECONDS_FOR_DETECTION), ProgressLine(PlainConsole(sys.stderr)) as line:
+
+        def show(event: Event) -> None:
+            if isinstance(event, Progress):
+                line.update(event)
+
+        paths = [one.path for one in inputs if one.path is not None]
+        return scan_pictures(cascade, paths, seed=seed, n_threads=threads, listener=show)
+
+
+def _lines(model: Path, inspection: Inspection) -> Iterator[str]:
+    cascade = inspection.cascade
     n_nodes = len(cascade.nodes)
     is_stumps = n_nodes == cascade.n_trees
     trees = pluralize(cascade.n_trees, "stump" if is_stumps else "tree")
@@ -55,6 +126,10 @@ def _lines(model: Path, cascade: Cascade) -> Iterator[str]:
     yield f"features: {len(cascade.features)} {_kinds(cascade)}"
     yield from _change_lines(cascade.metadata.get(CHANGES))
     yield from _tuning_lines(cascade)
+    yield from _stage_lines(inspection)
+    if inspection.oddities:
+        yield "\noddities:"
+    yield from (f"  {oddity.sentence}" for oddity in inspection.oddities)
     has_record = bool(set(cascade.metadata) - {CHANGES, OPERATING_POINT, "tuning"})
     yield from _training_lines(cascade) if has_record else _opencv_lines(model, cascade.n_stages)
 
@@ -63,6 +138,32 @@ def _kinds(cascade: Cascade) -> str:
     if cascade.feature_type is FeatureType.LBP:
         return "LBP"
     return f"Haar, {int(cascade.features['tilted'].sum())} of them tilted"
+
+
+def _stage_lines(inspection: Inspection) -> Iterator[str]:
+    """Yield a table of the stages, and what pictures say of them."""
+    scan = inspection.scan
+    if scan is not None:
+        yield f"features in a window, on average: {scan.costs.mean_features:.2f}, in {scan}"
+    if not inspection.stages:
+        return
+    on_pictures = "  reached  rejects  features" if scan is not None else ""
+    yield f"\nstage   weak  nodes   threshold   lowest sum  highest sum{on_pictures}"
+    for one in inspection.stages:
+        numbers = f"{one.threshold:11.4g}  {one.lowest:11.4g}  {one.highest:11.4g}"
+        measured = "" if scan is None else _measured(scan.costs, one.stage - 1)
+        yield f"{one.stage:5} {one.n_weak:6} {one.n_nodes:6} {numbers}{measured}"
+    yield "lowest and highest sum: of the leaf values of its weak classifiers; a window passes from the threshold on"
+    if scan is not None:
+        yield "reached: share of all windows; rejects: of those; features: evaluated in any window, on average"
+
+
+def _measured(costs: ScanCosts, stage: int) -> str:
+    reached = (
+        f"{costs.reached[stage]:.1%}" if costs.reached[stage] >= 0.001 else f"{costs.reached[stage]:.1e}"
+    )
+    rejects = f"{costs.rejected[stage]:.1%}" if costs.n_reached[stage] else "-"
+    return f"  {reached:>7}  {rejects:>7}  {costs.features_of_any_window[stage]:8.3f}"
 
 
 def _change_lines(changes: object) -> Iterator[str]:
@@ -98,17 +199,15 @@ def _training_lines(cascade: Cascade) -> list[str]:
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):  # not a record of ours
         return [
             "\nhow it was trained, as the file records it:",
-            json.dumps(cascade.metadata, indent=2, ensure_ascii=False),
+            dumps(cascade.metadata, indent=2, ensure_ascii=False),
         ]
 
 
 def _opencv_lines(model: Path, n_stages: int) -> Iterator[str]:
     """Yield what opencv_traincascade recorded of the training, by the names of its options."""
-    from vjcascade.formats.cascade_files import recorded_settings
-
     settings = recorded_settings(model)
     if not settings:
-        yield "how it was trained: not recorded in the file"
+        yield "\nhow it was trained: not recorded in the file"
         return
     yield "\nhow it was trained, as opencv_traincascade records it:"
     if settings.get("stageNum") == str(n_stages):

@@ -59,7 +59,11 @@ For example: vjcascade samples info.dat faces.vec --window 24x24""",
 It shows rounds, features, worst false alarms, costs and times; of a model trained elsewhere, what the file knows.
 
 For example: vjcascade report signs""",
-    "inspect": """Show what is in a model file: stages, features, how it was trained.""",
+    "inspect": """Show what is in a model file: stages, features, what is odd in them, how it was trained.
+
+With pictures, which share of their windows each stage rejects, and how many features a window takes.
+
+For example: vjcascade inspect signs/cascade.xml photos --html inspection.html""",
     "evaluate": """Measure models on scenes with known boxes, side by side.
 
 It says which finds more, and how sure that is: recall against false alarms, precision, average precision, by size.
@@ -105,6 +109,7 @@ For example: vjcascade compare tables patients.csv --target ill --output tables"
 _USAGES = {
     "tables": "Usage: vjcascade compare tables FILES... --target COLUMN [OPTIONS]",
     "detect": "Usage: vjcascade detect [OPTIONS] [MODEL] SOURCES...",
+    "inspect": "Usage: vjcascade inspect [OPTIONS] MODEL [PICTURES...]",
     "negatives": "Usage: vjcascade negatives [OPTIONS] MODEL SOURCES...",
     "evaluate": "Usage: vjcascade evaluate [OPTIONS] MODELS... SCENES",
     "tune": "Usage: vjcascade tune [OPTIONS] MODEL SCENES --output FILE",

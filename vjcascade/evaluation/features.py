@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
-from vjcascade.detection.scales import Level, dense_levels
-from vjcascade.detection.scanner import RawWindows, Scanner
-from vjcascade.imaging import resize_exact
 from vjcascade.types import Size
+
+if TYPE_CHECKING:  # who asks for features alone needs no compiled kernels
+    from vjcascade.detection.scales import Level
+    from vjcascade.detection.scanner import RawWindows, Scanner
 
 
 def features_of_stages(cascade: Cascade) -> list[float]:
@@ -63,11 +65,14 @@ def count_passed(
 
     Examples
     --------
+    >>> from vjcascade.detection.scanner import Scanner
     >>> flat = np.full((26, 28), 128, np.uint8)
     >>> counts, n_looked_at = count_passed(Scanner(Cascade(Size(24, 24))), flat)
     >>> counts.tolist(), n_looked_at
     ([0], 7)
     """
+    from vjcascade.detection.scales import dense_levels
+
     window, size = scanner.cascade.window, Size(gray.shape[1], gray.shape[0])
     n_stages = scanner.cascade.n_stages
     counts, n_looked_at = np.zeros(n_stages + 1, np.int64), 0
@@ -99,6 +104,8 @@ def scanned_levels(
     found : RawWindows
         Its windows, each with the number of stages that it passes.
     """
+    from vjcascade.imaging import resize_exact
+
     for level in levels:
         image = resize_exact(gray, level.size)
         yield image, scanner.scan_rows(scanner.integrals(image, level.step), level.rows, min_stages=0)

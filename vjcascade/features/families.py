@@ -9,7 +9,8 @@ Another family needs:
   in `vjcascade.detection.compiled`;
 * an entry in `DTYPES` and checks of its features in `vjcascade.cascade`, and how files spell them in
   `vjcascade.formats.new_format`;
-* what people see of it, in `vjcascade.report.features` and `vjcascade.cli.inspect`.
+* what people see of it, in `vjcascade.inspection` and `vjcascade.cli.inspect`, and in `vjcascade.report.features` and
+  `vjcascade.report.inspection_charts`.
 """
 
 from __future__ import annotations

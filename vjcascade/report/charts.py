@@ -207,7 +207,7 @@ def cost_chart(costs: Sequence[StageCost]) -> str:
     """
     width, left, row = WIDTH, 58, 17
     height = row * len(costs) + 6
-    scale = (width - left - 128) / max(costs[-1].so_far, 1e-9)
+    scale = (width - left - 142) / max(costs[-1].so_far, 1e-9)
     parts = []
     for i, cost in enumerate(costs):
         y, before = 2 + row * i, cost.so_far - cost.cost

@@ -95,7 +95,24 @@ def open_run(path: Path) -> Run:
     model = path / MODEL_NAME if path.is_dir() else path
     if not model.exists() and (path / EVENTS_NAME).exists():
         raise ModelNotFoundError(f"{path}: no stage is finished yet; the first one makes {MODEL_NAME}")
-    cascade = Cascade.load(model)
+    return run_of(model, Cascade.load(model))
+
+
+def run_of(model: Path, cascade: Cascade) -> Run:
+    """Return a run whose model is read already.
+
+    Parameters
+    ----------
+    model : Path
+        The model file.
+    cascade : Cascade
+        Read from it.
+
+    Returns
+    -------
+    Run
+        As `open_run`.
+    """
     records = _records(cascade)
     history = read_history(model.parent, cascade.window, list(records.values())) if records else History()
     return Run(model, cascade, records, history, _settings(cascade.metadata), _metadata(cascade.metadata))
