@@ -389,7 +389,9 @@ def one_noise(rng):
 
 
 @pytest.mark.parametrize(
-    ("data", "copies"), [(crops_and_photos, None), (one_noise, 0), (one_noise, None)], ids=str
+    ("data", "copies"),
+    [(crops_and_photos, None), (one_noise, 0), (one_noise, None)],
+    ids=["parts", "noise", "copies of noise"],
 )
 @pytest.mark.parametrize("seed", [0, 1])
 def test_what_cannot_be_told_apart_makes_no_model(data, copies, seed):
