@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import shutil
 import stat
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -295,6 +296,53 @@ def made_folder(folder: Path) -> Iterator[None]:
         for path in new:
             with suppress(OSError):  # it is not empty
                 path.rmdir()
+
+
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """Make a folder with all that is written into it, or none: it takes its name at the end.
+
+    Parameters
+    ----------
+    folder : Path
+        Must not be there, or be empty; those above it are made if need be.
+
+    Yields
+    ------
+    Path
+        Where to write, beside it.
+
+    Raises
+    ------
+    OSError
+        If it cannot be made, or is not empty; `folder` is its file name.
+
+    Examples
+    --------
+    >>> with new_folder(Path("a", "b")) as place:
+    ...     _ = (place / "c").write_text("d")
+    >>> Path("a", "b", "c").read_text()
+    'd'
+    """
+    temporary = folder.with_name(_TEMPORARY.format(secrets.token_hex(8)))
+    with made_folder(folder.parent):
+        try:
+            with _named(folder):
+                temporary.mkdir()
+            try:
+                yield temporary
+            except OSError as error:
+                if error.filename is None or not Path(error.filename).is_relative_to(temporary):
+                    raise
+                name = folder / Path(error.filename).relative_to(temporary)
+                raise OSError(error.errno, error.strerror, str(name)) from error
+            with _named(folder):
+                if folder.is_dir():
+                    folder.rmdir()  # empty, or it is refused
+                temporary.replace(folder)
+        except BaseException:  # an interrupt from the keyboard too
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
 
 
 def remove_leftovers(folder: Path) -> None:

@@ -1,24 +1,33 @@
-"""``vjcascade samples``: what `opencv_createsamples` made for its trainer."""
+"""``vjcascade samples``: what `opencv_createsamples` made for its trainer, and altered samples and scenes."""
 
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
 
 from vjcascade.cli.options import CountOption, FlagOption, SizeOption
-from vjcascade.errors import SettingsError, SourceError
-from vjcascade.messages import pluralize
+from vjcascade.cli.synthesis import (
+    Reading,
+    SynthesisOptions,
+    check_outputs,
+    is_vec_name,
+    synthesize,
+    write_windows,
+)
+from vjcascade.errors import SettingsError
+from vjcascade.synthesis.alterations import Alterations
 
 if TYPE_CHECKING:
-    from vjcascade.types import Size
-
-_SUFFIX = ".vec"
+    from vjcascade.training.data.positives import Positives
 
 
 def samples(  # noqa: PLR0913  each is a user's choice
     positives: Path,
-    output: Path,
+    output: Path | None = None,
     /,
     *,
     window: SizeOption | None = None,
@@ -27,15 +36,19 @@ def samples(  # noqa: PLR0913  each is a user's choice
     limit: CountOption | None = None,
     strict: FlagOption = False,
     threads: CountOption | None = None,
+    synthesis: SynthesisOptions | None = None,
+    alterations: Annotated[Alterations | None, Parameter(name="*")] = None,
 ) -> None:
     """Write samples.
 
     Parameters
     ----------
     positives : path
-        Annotated pictures (info.dat, COCO, YOLO, Pascal VOC, CSV, ...), or a folder of crops, as for vjcascade train.
+        Annotated pictures (info.dat, COCO, YOLO, Pascal VOC, CSV, ...), or a folder of crops, as for vjcascade train;
+        or one picture, of which a part may be transparent.
     output : path
-        File to write; its name ends in .vec.
+        File to write, if its name ends in .vec; else a new folder, for a sheet of the samples of each picture and a
+        list of their boxes, or for scenes and a list. Not needed with --sheet.
     window : Size
         Width and height of the samples in pixels, for example 24x24; proposed from the crops if not given.
     label : str
@@ -43,53 +56,62 @@ def samples(  # noqa: PLR0913  each is a user's choice
     min_side : int
         Leave out crops whose shorter side has fewer pixels.
     limit : int
-        Write at most so many samples, the first ones; all if not given.
+        Use at most so many crops, the first ones; all if not given.
     strict : bool
         Write nothing if any file or box cannot be used.
     threads : int
-        Processors to use; all if not given. The file does not depend on it.
+        Processors to use; all if not given. What is written does not depend on it.
+    synthesis : SynthesisOptions
+        What is made of the crops, in place of writing them as they are.
+    alterations : Alterations
+        How far what is made may differ from the crops.
     """
     from vjcascade.cli.console import PlainConsole, ProgressLine
-    from vjcascade.cli.outputs import check_output_file, refuse_overwriting
-    from vjcascade.formats.annotations.vec_files import write_vec
-    from vjcascade.training.data.positives import load_positives
     from vjcascade.training.events import Progress
 
-    if output.suffix.lower() != _SUFFIX:
+    options = synthesis or SynthesisOptions()
+    check_outputs(positives, output, options)
+    is_plain = output is not None and is_vec_name(output) and not options.is_asked(positives)
+    if is_plain and (options, alterations) != (SynthesisOptions(), None):
         raise SettingsError(
-            f"{output}: samples are written as {_SUFFIX} files; give a name that ends in {_SUFFIX}"
+            f"crops go into {output} as they are; for altered samples of them, say how many: --make 2000"
         )
-    check_output_file(output)
-    refuse_overwriting([output], kept=[positives])
     console = PlainConsole(sys.stdout)
     with ProgressLine(console) as progress:
-        crops = load_positives(
-            positives,
-            window,
-            min_side=min_side,
-            n_threads=threads,
-            strict=strict,
-            progress=lambda done, total: progress.update(Progress("reading positives", done, total)),
-            label=label,
-            at_least=1,
-        )
-    for line in crops.report.lines():
-        console.print(line)
-    windows = crops.windows[:limit]
-    write_vec(output, windows)
-    console.print(f"written: {output} ({pluralize(len(windows), 'sample')} of {crops.window} pixels)")
-    if not _tells_size(output, crops.window):
-        console.print(
-            f"  note: a {_SUFFIX} does not say width and height, and these samples look like others: give --window "
-            f"{crops.window} with them"
-        )
 
+        def show(what: str, done: int, total: int) -> None:
+            progress.update(Progress(what, done, total))
 
-def _tells_size(file: Path, size: Size) -> bool:
-    """Tell whether samples look like those of their size, which is how it is told."""
-    from vjcascade.formats.annotations.vec_files import read_vec
+        def load(source: Any, size: Any, **how: Any) -> Positives:
+            from vjcascade.training.data.positives import load_positives
 
-    try:
-        return read_vec(file).size == size
-    except SourceError:
-        return False
+            read = load_positives(
+                source,
+                size,
+                min_side=min_side,
+                n_threads=threads,
+                strict=strict,
+                progress=partial(show, "reading positives"),
+                label=label,
+                **how,
+            )
+            progress.clear()
+            for line in read.report.lines():
+                console.print(line)
+            return read
+
+        if is_plain and output is not None:
+            crops = load(positives, window, at_least=1)
+            lines = write_windows(output, crops.windows[:limit], crops.window)
+        else:
+            lines = synthesize(
+                positives,
+                output,
+                window,
+                options,
+                alterations or Alterations(),
+                Reading(load, limit, show, threads),
+            )
+        for line in lines:
+            progress.clear()
+            console.print(line)

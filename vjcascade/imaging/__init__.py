@@ -16,9 +16,11 @@ from vjcascade.imaging.files import (
     decoding_memory,
     image_header,
     image_size,
+    read_cutout,
     read_gray,
     read_image,
     read_upright,
+    through_jpeg,
     write_image,
 )
 from vjcascade.imaging.folders import DRAWN, FoundImages, find_images
@@ -34,12 +36,14 @@ __all__ = [
     "image_header",
     "image_size",
     "opencv",
+    "read_cutout",
     "read_gray",
     "read_image",
     "read_upright",
     "resize_crop",
     "resize_exact",
     "sample_affine",
+    "through_jpeg",
     "to_gray",
     "write_image",
 ]

@@ -139,6 +139,73 @@ def read_upright(path: str | os.PathLike[str]) -> tuple[NDArray[np.uint8], bool]
     return gray, orientation != 1
 
 
+def read_cutout(path: str | os.PathLike[str]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Read a picture file as grey levels and how opaque they are; unlike in `read_gray`, nothing is laid over grey.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    gray : ndarray of shape (height, width), dtype uint8
+        Grey levels, also where nothing is seen of them.
+    opacity : ndarray of shape (height, width), dtype uint8
+        From 0, transparent, to 255; 255 everywhere in pictures without transparency.
+
+    Raises
+    ------
+    ImageError
+        As `read_image`.
+
+    Examples
+    --------
+    >>> from PIL import Image
+    >>> Image.fromarray(np.array([[[9, 0], [8, 255]]], np.uint8), "LA").save("logo.png")
+    >>> read_cutout("logo.png")
+    (array([[9, 8]], dtype=uint8), array([[  0, 255]], dtype=uint8))
+    """
+    with _loaded(Path(path), MAX_PIXELS) as picture:
+        orientation = _orientation(picture)
+        if picture.has_transparency_data and not picture.mode.startswith("I;16"):
+            is_gray = picture.mode in ("1", "L", "LA", "La")
+            layers = np.asarray(picture.convert("LA" if is_gray else "RGBA"))
+            gray, opacity = to_gray(np.ascontiguousarray(layers[:, :, :-1])), layers[:, :, -1]
+        else:
+            gray = to_gray(_pixels(picture, picture.format))
+            opacity = np.full(gray.shape, 255, np.uint8)
+        return np.require(_upright(gray, orientation), requirements="W"), _upright(opacity, orientation)
+
+
+def through_jpeg(gray: NDArray[np.uint8], quality: int) -> NDArray[np.uint8]:
+    """Return what is left of a grey picture after it was saved as JPEG.
+
+    Parameters
+    ----------
+    gray : ndarray of shape (h, w), dtype uint8
+        Grey levels.
+    quality : int
+        From 1 to 100.
+
+    Returns
+    -------
+    ndarray of shape (h, w), dtype uint8
+        Grey levels.
+
+    Examples
+    --------
+    >>> through_jpeg(np.full((8, 8), 77, np.uint8), 90)[0, 0]
+    np.uint8(77)
+    """
+    from PIL import Image
+
+    encoded = io.BytesIO()
+    Image.fromarray(gray).save(encoded, "JPEG", quality=quality)
+    with Image.open(encoded) as picture:
+        return np.array(picture)
+
+
 def decoding_memory(path: str | os.PathLike[str]) -> int:
     """Return how many bytes of memory `read_gray` needs for a picture, the result included, from the header alone.
 

@@ -103,6 +103,8 @@ class Positives:
         In pixels of the pictures, of what each crop was made of.
     turned : frozenset of int
         Which crops are of pictures that were turned upright by EXIF.
+    regions : tuple of Region
+        What copies of each crop can be made of, where that was asked for.
     """
 
     windows: NDArray[np.uint8]
@@ -114,6 +116,7 @@ class Positives:
     n_copies: int = 0
     sizes: tuple[Size, ...] = ()
     turned: frozenset[int] = frozenset()
+    regions: tuple[Region, ...] = ()
 
     def __len__(self) -> int:
         return len(self.names)
@@ -135,6 +138,7 @@ class Positives:
             n_copies=int(np.count_nonzero(kept >= self.n_crops)),
             sizes=tuple(self.sizes[i] for i in crops),
             turned=frozenset(new for new, old in enumerate(crops) if old in self.turned),
+            regions=tuple(self.regions[i] for i in crops) if self.regions else (),
         )
 
     @property
@@ -157,6 +161,7 @@ def load_positives(  # noqa: PLR0913  what, how, and who hears of it
     progress: Progress | None = None,
     label: str | None = None,
     at_least: int = MIN_POSITIVES,
+    keep_regions: bool = False,
 ) -> Positives:
     """Load crops of the object, and bring them to one size.
 
@@ -194,6 +199,8 @@ def load_positives(  # noqa: PLR0913  what, how, and who hears of it
         The kind of object, where annotations have several.
     at_least : int
         So many are needed.
+    keep_regions : bool
+        Whether the crops are kept with their surroundings, too, as `Positives.regions`.
 
     Returns
     -------
@@ -219,7 +226,9 @@ def load_positives(  # noqa: PLR0913  what, how, and who hears of it
     n_threads = checked_threads(n_threads)
     # What is listed decides, since regions must be kept while pictures are open.
     n_each = copies.copies_of_each(sum(len(one.boxes or (None,)) for one in listing.pictures))
-    cut = partial(_cut_crops, window=window, min_side=min_side, budget=budget, keep_region=n_each > 0)
+    cut = partial(
+        _cut_crops, window=window, min_side=min_side, budget=budget, keep_region=keep_regions or n_each > 0
+    )
     found = ordered_map(cut, listing.pictures, n_threads)
     crops, skipped = _distinct(chain.from_iterable(_with_progress(found, len(listing.pictures), progress)))
 
@@ -239,11 +248,9 @@ def load_positives(  # noqa: PLR0913  what, how, and who hears of it
         notes=tuple(notes),
     )
     _check(report, at_least, strict=strict)
-    positives = _assemble(crops, window, report)
-    if n_each == 0:
-        return positives
-    regions = [crop.region for crop in crops if crop.region is not None]
-    return _with_copies(positives, regions, n_each, copies, n_threads)
+    regions = tuple(crop.region for crop in crops if crop.region is not None)
+    positives = replace(_assemble(crops, window, report), regions=regions if keep_regions else ())
+    return positives if n_each == 0 else _with_copies(positives, regions, n_each, copies, n_threads)
 
 
 def propose_window(sizes: ArrayLike) -> Size:

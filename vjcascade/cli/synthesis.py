@@ -1,0 +1,350 @@
+"""What ``vjcascade samples`` makes of crops, or of one picture: altered samples, scenes, contact sheets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from vjcascade.cli.options import CountOption, FlagOption, WholeOption
+from vjcascade.errors import SettingsError, SourceError
+from vjcascade.messages import pluralize
+from vjcascade.synthesis.alterations import Alterations
+from vjcascade.training.settings import Mirror
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from vjcascade.synthesis.originals import Originals
+    from vjcascade.training.data.backgrounds import BackgroundImages
+    from vjcascade.training.data.positives import Positives
+    from vjcascade.types import Size
+
+_SUFFIX = ".vec"
+
+_OF_ONE_PICTURE = 1000
+"""Altered samples where no number is given; as many as `opencv_createsamples` makes."""
+
+_ON_A_SHEET = 96
+"""Altered samples for a sheet alone where no number is given."""
+
+GreyLevel = Annotated[WholeOption, Parameter(validator=Number(gte=0, lte=255))]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class SynthesisOptions:
+    """What is made of the crops, or of one picture.
+
+    Attributes
+    ----------
+    make : int
+        Altered samples in all, or scenes. Of one picture, 1000 samples if not given; a scene for each photo.
+    scenes : bool
+        Make scenes with known boxes in place of samples: the object pasted into --photos.
+    photos : path
+        Photos without the object, as for vjcascade train: what scenes are made of, or what is behind a picture of which
+        a part is transparent.
+    sheet : path
+        Picture file to draw the first samples or scenes in. Without OUTPUT, nothing else is written.
+    transparent : int
+        Grey level, from 0 to 255, that is transparent in the one picture; a transparent PNG needs none.
+    tolerance : int
+        Grey levels that differ no more from --transparent are transparent, too; 80 if not given.
+    mirror : Mirror
+        Mirror half of what is made: auto (where crops do not tell left from right), yes or no.
+    max_objects : int
+        Objects in a scene, at most; 3 if not given.
+    max_scale : float
+        Objects in scenes are at most so many times as large as the window; 0.7 of the photo if not given.
+    seed : int
+        Same seed, same files.
+    """
+
+    make: CountOption | None = None
+    scenes: FlagOption = False
+    photos: Path | None = None
+    sheet: Path | None = None
+    transparent: GreyLevel | None = None
+    tolerance: GreyLevel | None = None
+    mirror: Mirror = Mirror.AUTO
+    max_objects: CountOption | None = None
+    max_scale: Annotated[float | None, Parameter(validator=Number(gte=1))] = None
+    seed: Annotated[WholeOption, Parameter(validator=Number(gte=0))] = 0
+
+    def is_asked(self, positives: Path) -> bool:
+        """Tell whether something is to be made, rather than crops to be written as they are."""
+        return bool(self.make or self.scenes or self.sheet) or _is_picture(positives)
+
+
+class Reading(NamedTuple):
+    """How sources are read, and who hears of it.
+
+    Attributes
+    ----------
+    load : callable
+        `load_positives` with its options, which prints its report.
+    limit : int or None
+        Crops that are used, at most.
+    show : callable
+        Called as `show(what, n_done, n_in_all)`.
+    threads : int or None
+        Processors.
+    """
+
+    load: Callable[..., Positives]
+    limit: int | None
+    show: Callable[[str, int, int], None]
+    threads: int | None
+
+
+def check_outputs(positives: Path, output: Path | None, options: SynthesisOptions) -> None:
+    """Look at what is to be written, and at options that do not go together, before anything is read.
+
+    Raises
+    ------
+    SettingsError
+        If one cannot be written, or would be without a meaning.
+    """
+    from vjcascade.cli.outputs import check_output_file, refuse_overwriting
+    from vjcascade.imaging import IMAGE_SUFFIXES
+
+    if output is None and options.sheet is None:
+        raise SettingsError(
+            f"give a name for what is written: a file that ends in {_SUFFIX}, or a folder; or --sheet"
+        )
+    if options.scenes and options.photos is None:
+        raise SettingsError("--scenes are made of photos without the object: give them as --photos FOLDER")
+    if not options.scenes and (options.max_objects or options.max_scale):
+        raise SettingsError("--max-objects and --max-scale are for --scenes: add it, or leave them out")
+    if options.sheet is not None:
+        if options.sheet.suffix.lower() not in IMAGE_SUFFIXES:
+            raise SettingsError(f"--sheet {options.sheet}: give a name that ends in .png")
+        check_output_file(options.sheet)
+    if output is None:
+        pass
+    elif is_vec_name(output):
+        if options.scenes:
+            raise SettingsError(f"{output}: scenes are written into a folder; give a name without {_SUFFIX}")
+        check_output_file(output)
+    elif output.suffix[1:].isalpha() and not output.is_dir():
+        raise SettingsError(
+            f"{output}: samples are written as {_SUFFIX} files, or into a folder, whose name has no such ending"
+        )
+    elif output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise SettingsError(
+            f"{output}: a new folder is written, and this one is there; give another name, or remove it"
+        )
+    refuse_overwriting([path for path in (output, options.sheet) if path], kept=[positives])
+
+
+def synthesize(
+    positives: Path,
+    output: Path | None,
+    window: Size | None,
+    options: SynthesisOptions,
+    alterations: Alterations,
+    reading: Reading,
+) -> Iterator[str]:
+    """Make samples or scenes, and draw or write them.
+
+    Parameters
+    ----------
+    positives, output, window
+        As of ``vjcascade samples``.
+    options : SynthesisOptions
+        What is made.
+    alterations : Alterations
+        How far they may differ.
+    reading : Reading
+        Of the sources.
+
+    Yields
+    ------
+    str
+        What has been done, and what to know about it.
+    """
+    from vjcascade.synthesis import read_originals
+
+    to_paste = options.photos is not None and _is_picture(positives)
+    sources = read_originals(
+        positives,
+        window,
+        transparent=options.transparent,
+        tolerance=options.tolerance,
+        as_cutout=to_paste,
+        mirror=options.mirror,
+        limit=reading.limit,
+        load=reading.load,
+    )
+    yield from sources.lines
+    if options.photos is not None and not (options.scenes or sources.has_cutouts):
+        raise SettingsError(
+            "--photos are for --scenes, or for what is behind one picture; crops show what is around them"
+        )
+    photos = None if options.photos is None else _photos(options.photos, sources, reading)
+    make = _scenes if options.scenes else _samples
+    yield from make(output, sources, photos, options, alterations, reading)
+
+
+def _samples(
+    output: Path | None,
+    sources: Originals,
+    photos: BackgroundImages | None,
+    options: SynthesisOptions,
+    alterations: Alterations,
+    reading: Reading,
+) -> Iterator[str]:
+    from vjcascade.synthesis.samples import LIST_NAME, SampleMaker, sample_windows, write_samples
+
+    maker = SampleMaker(sources, alterations, options.seed, photos)
+    n_samples = options.make or (_OF_ONE_PICTURE if len(sources) == 1 else 0)
+    if options.sheet is not None:
+        from vjcascade.synthesis.sheets import sheet_of_samples
+
+        yield _drawn(options.sheet, sheet_of_samples(maker, n_samples or _ON_A_SHEET))
+    if output is None:
+        return
+
+    def progress(done: int, total: int) -> None:
+        reading.show("making samples", done, total)
+
+    if is_vec_name(output):
+        windows = sample_windows(maker, n_samples, reading.threads, progress)
+        n_written = len(windows)
+        yield from write_windows(output, windows, sources.window)
+        yield (
+            f"  note: a {_SUFFIX} does not say which are of one original, so training will see copies of what it holds "
+            "out; write a folder, if you train with vjcascade"
+        )
+    else:
+        n_written = write_samples(output, maker, n_samples, n_threads=reading.threads, progress=progress)
+        yield f"written: {output} ({pluralize(n_written, 'sample')} of {sources.window} pixels, and their list)"
+        yield f"  train on them: vjcascade train {output / LIST_NAME} PHOTOS --window {sources.window}"
+    if n_missing := n_samples + sum(not one.is_cutout for one in sources.originals) - n_written:
+        yield f"  note: {pluralize(n_missing, 'sample')} left out, which had no contrast"
+    if n_samples:
+        yield from _no_new_data(sources)
+
+
+def _scenes(
+    output: Path | None,
+    sources: Originals,
+    photos: BackgroundImages | None,
+    options: SynthesisOptions,
+    alterations: Alterations,
+    reading: Reading,
+) -> Iterator[str]:
+    from vjcascade.synthesis.samples import LIST_NAME
+    from vjcascade.synthesis.scenes import MAX_OBJECTS, SceneMaker, without_objects, write_scenes
+
+    if photos is None:  # which was refused
+        return
+    photos = without_objects(photos)
+    max_objects = options.max_objects or MAX_OBJECTS
+    maker = SceneMaker(sources, alterations, photos, options.seed, max_objects, options.max_scale)
+    n_scenes = options.make or len(photos)
+    if options.sheet is not None:
+        from vjcascade.synthesis.sheets import sheet_of_scenes
+
+        yield _drawn(options.sheet, sheet_of_scenes(maker, n_scenes))
+    if output is None:
+        return
+    n_objects = write_scenes(
+        output,
+        maker,
+        n_scenes,
+        n_threads=reading.threads,
+        progress=lambda done, total: reading.show("making scenes", done, total),
+    )
+    yield f"written: {output} ({pluralize(n_scenes, 'scene')} with {pluralize(n_objects, 'object')}, and their list)"
+    yield f"  measure with them: vjcascade evaluate MODEL {output / LIST_NAME}"
+    yield "  note: made-up scenes are easier or harder than real ones, which alone tell how good a model is"
+
+
+def _photos(source: Path, sources: Originals, reading: Reading) -> BackgroundImages:
+    from vjcascade.training.data.backgrounds import open_background_images
+
+    return open_background_images(
+        source,
+        sources.window,
+        n_threads=reading.threads,
+        not_these=sources.digests,
+        progress=lambda done, total: reading.show("reading photos", done, total),
+    )
+
+
+def _no_new_data(sources: Originals) -> Iterator[str]:
+    n = len(sources)
+    one_by_one = "nothing can be held out, and " if n == 1 else ""
+    yield (
+        f"  note: they are copies of {pluralize(n, 'original')} and no new data: {one_by_one}only pictures of other "
+        "objects, and real scenes, tell how good a model is"
+    )
+
+
+def write_windows(path: Path, windows: NDArray[np.uint8], window: Size) -> Iterator[str]:
+    """Write a `.vec`, and say so.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    windows : ndarray of shape (n, height, width), dtype uint8
+        Samples.
+    window : Size
+        Of each.
+
+    Yields
+    ------
+    str
+        What was written, and what others need to read it.
+    """
+    from vjcascade.formats.annotations.vec_files import write_vec
+
+    write_vec(path, windows)
+    yield f"written: {path} ({pluralize(len(windows), 'sample')} of {window} pixels)"
+    if not _tells_size(path, window):
+        yield (
+            f"  note: a {_SUFFIX} does not say width and height, and these samples look like others: give --window "
+            f"{window} with them"
+        )
+
+
+def _drawn(path: Path, sheet: NDArray[np.uint8]) -> str:
+    from vjcascade.imaging import write_image
+
+    write_image(path, sheet)
+    return f"drawn: {path}"
+
+
+def is_vec_name(path: Path) -> bool:
+    """Tell whether a file is to become a `.vec`.
+
+    Examples
+    --------
+    >>> is_vec_name(Path("a.VEC")), is_vec_name(Path("vec"))
+    (True, False)
+    """
+    return path.suffix.lower() == _SUFFIX
+
+
+def _is_picture(path: Path) -> bool:
+    from vjcascade.synthesis.originals import is_picture
+
+    return is_picture(path)
+
+
+def _tells_size(file: Path, size: Size) -> bool:
+    """Tell whether samples look like those of their size, which is how it is told."""
+    from vjcascade.formats.annotations.vec_files import read_vec
+
+    try:
+        return read_vec(file).size == size
+    except SourceError:
+        return False

@@ -1,0 +1,217 @@
+"""How far copies may differ from their original, and what becomes of one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from vjcascade.checks import check_fields
+
+USUAL: Mapping[str, float] = {
+    "shift": 0.04, "scaling": 0.06, "turn": 4.0, "tilt_x": 8.0, "tilt_y": 8.0, "contrast": 0.25, "brightness": 20.0,
+    "gamma": 0.4, "light": 40.0, "blur": 0.6, "noise": 4.0, "jpeg": 60.0, "occlusion": 0.0,
+}  # fmt: skip
+"""What ranges are if they are not given. Shift, scaling and turn are those of the copies that training makes."""
+
+BEST_JPEG = 100
+"""Quality of JPEG where nothing is lost that can be seen."""
+
+MAX_ASPECT = 3.0
+"""Of what hides a part of the object: so many times longer than broad, at most."""
+
+
+class Inverted(StrEnum):
+    """Whether light and dark change places."""
+
+    NO = "no"
+    YES = "yes"
+    HALF = "half"
+
+
+@dataclass(frozen=True)
+class Alterations:
+    """How far copies may differ from their original.
+
+    Each copy gets a value of its own from every range, evenly from one end to the other. 0 leaves a thing as it is.
+
+    Attributes
+    ----------
+    strength : float
+        Of the ranges that are not given, in shares of the usual ones: 0 for none of these alterations.
+    shift : float
+        To each side, in sides of the object; usually 0.04.
+    scaling : float
+        Larger or smaller: 0.06, as usual, for 6 %.
+    turn : float
+        In the plane of the picture, degrees to each side; usually 4.
+    tilt_x : float
+        In space, up and down, degrees to each side, with perspective; usually 8.
+    tilt_y : float
+        In space, to left and right, degrees to each side, with perspective; usually 8.
+    contrast : float
+        More or less: 0.25, as usual, for a quarter.
+    brightness : float
+        Lighter or darker, grey levels; usually 20.
+    gamma : float
+        Bends the curve of grey levels: exponents up to 1.4 and down to 1/1.4 for 0.4, as usual.
+    light : float
+        Light from one side: grey levels between one edge and the other; usually 40.
+    blur : float
+        Standard deviation in pixels of the sample, at most; usually 0.6.
+    noise : float
+        Standard deviation in grey levels, at most; usually 4.
+    jpeg : float
+        Lowest quality of the JPEG file that it went through; usually 60; 100 for none.
+    occlusion : float
+        Share of the object that something grey hides, at most; usually 0: it makes training harder.
+    inverted : Inverted
+        Swap light and dark: no, yes, or half, in about half of the copies.
+
+    Examples
+    --------
+    >>> Alterations(strength=0.5, turn=10).limit("turn"), Alterations(strength=0.5).limit("turn")
+    (10.0, 2.0)
+    """
+
+    strength: Annotated[float, Meta(ge=0, le=3)] = 1.0
+    shift: Annotated[float, Meta(ge=0, le=0.5)] | None = None
+    scaling: Annotated[float, Meta(ge=0, le=1)] | None = None
+    turn: Annotated[float, Meta(ge=0, le=180)] | None = None
+    tilt_x: Annotated[float, Meta(ge=0, le=75)] | None = None
+    tilt_y: Annotated[float, Meta(ge=0, le=75)] | None = None
+    contrast: Annotated[float, Meta(ge=0, le=4)] | None = None
+    brightness: Annotated[float, Meta(ge=0, le=255)] | None = None
+    gamma: Annotated[float, Meta(ge=0, le=4)] | None = None
+    light: Annotated[float, Meta(ge=0, le=255)] | None = None
+    blur: Annotated[float, Meta(ge=0, le=20)] | None = None
+    noise: Annotated[float, Meta(ge=0, le=128)] | None = None
+    jpeg: Annotated[float, Meta(ge=1, le=100)] | None = None
+    occlusion: Annotated[float, Meta(ge=0, le=0.9)] | None = None
+    inverted: Inverted = Inverted.NO
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def limit(self, name: str) -> float:
+        """Return the end of a range, as given or as usual.
+
+        Parameters
+        ----------
+        name : str
+            Of a range.
+
+        Returns
+        -------
+        float
+            The value farthest from what leaves a copy as it is.
+        """
+        given: float | None = getattr(self, name)
+        if given is not None:
+            return given
+        if name == "jpeg":
+            return max(BEST_JPEG - self.strength * (BEST_JPEG - USUAL[name]), 1.0)
+        return self.strength * USUAL[name]
+
+    def drawn(self, rng: np.random.Generator, *, may_mirror: bool = False) -> Alteration:
+        """Draw what becomes of one copy.
+
+        Every range takes its numbers from the generator, also one that is 0: other ranges leave a copy's others alone.
+
+        Parameters
+        ----------
+        rng : Generator
+            Decides.
+        may_mirror : bool
+            Whether one copy in two is mirrored.
+
+        Returns
+        -------
+        Alteration
+            Of one copy.
+        """
+        both: dict[str, Any] = {
+            name: self.limit(name) * rng.uniform(-1, 1) for name in ("turn", "tilt_x", "tilt_y", "brightness")
+        }
+        factors: dict[str, Any] = {
+            name: (1 + self.limit(name)) ** rng.uniform(-1, 1) for name in ("scaling", "contrast", "gamma")
+        }
+        least: dict[str, Any] = {name: self.limit(name) * rng.uniform() for name in ("blur", "noise")}
+        half = rng.uniform() < 0.5
+        return Alteration(
+            shift=self.limit("shift") * rng.uniform(-1, 1, 2),
+            light=self.limit("light") * rng.uniform(-1, 1, 2),
+            jpeg=round(rng.uniform(self.limit("jpeg"), BEST_JPEG)),
+            hidden=self._hidden(rng),
+            is_mirrored=bool(rng.uniform() < 0.5) and may_mirror,
+            is_inverted=self.inverted == Inverted.YES or (self.inverted == Inverted.HALF and bool(half)),
+            **both,
+            **factors,
+            **least,
+        )
+
+    def _hidden(self, rng: np.random.Generator) -> Hidden:
+        area, aspect = self.limit("occlusion") * rng.uniform(), MAX_ASPECT ** rng.uniform(-1, 1)
+        width, height = min((area * aspect) ** 0.5, 1.0), min((area / aspect) ** 0.5, 1.0)
+        left, top = rng.uniform(-0.5, 0.5, 2) * (1 - width, 1 - height) - (width / 2, height / 2)
+        return Hidden(float(left), float(top), float(width), float(height), float(rng.uniform(0, 255)))
+
+
+class Hidden(NamedTuple):
+    """What hides a part of an object: a rectangle in sides of its box, counted from the middle, and its grey level."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+    level: float
+
+
+@dataclass(frozen=True, eq=False)
+class Alteration:
+    """What becomes of one copy; the ranges are those of `Alterations`.
+
+    Attributes
+    ----------
+    shift : ndarray of shape (2,), dtype float64
+        To the right and downwards, in sides of the box.
+    turn, tilt_x, tilt_y : float
+        Degrees.
+    scaling, contrast : float
+        Factors.
+    gamma : float
+        Exponent.
+    brightness : float
+        Grey levels that are added.
+    light : ndarray of shape (2,), dtype float64
+        Grey levels by which the right edge is lighter than the left one, and the lower than the upper one.
+    blur, noise : float
+        Standard deviations in pixels, and in grey levels.
+    jpeg : int
+        Quality.
+    hidden : Hidden
+        The part that is hidden.
+    is_mirrored, is_inverted : bool
+        Whether left and right, light and dark change places.
+    """
+
+    shift: NDArray[np.float64]
+    turn: float
+    tilt_x: float
+    tilt_y: float
+    scaling: float
+    contrast: float
+    gamma: float
+    brightness: float
+    light: NDArray[np.float64]
+    blur: float
+    noise: float
+    jpeg: int
+    hidden: Hidden
+    is_mirrored: bool
+    is_inverted: bool

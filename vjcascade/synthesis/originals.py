@@ -1,0 +1,296 @@
+"""What copies are made of: crops with their surroundings, or one picture of which a part is transparent."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.checks import checked_whole
+from vjcascade.errors import SettingsError, SourceError
+from vjcascade.formats.annotations.opencv_lists import Box
+from vjcascade.imaging import IMAGE_SUFFIXES, read_cutout, resize_crop
+from vjcascade.synthesis.geometry import Places
+from vjcascade.training.data.copies import MOST_ALIKE, Region, told_from_mirrored
+from vjcascade.training.data.crops import MAX_GROWTH, grow_to_shape, growth
+from vjcascade.training.data.positives import MIN_POSITIVES, Positives, load_positives, propose_window
+from vjcascade.training.settings import Mirror
+from vjcascade.types import Size
+
+TOLERANCE = 80
+"""Grey levels: what differs no more from the transparent level is transparent, as for `opencv_createsamples`."""
+
+SOLID = 128
+"""Opacity from which a pixel belongs to the object."""
+
+MAX_SIDE = 1024
+"""Pixels of an original that are kept: no copy shows more."""
+
+N_DIRECTIONS = 64
+"""In which the farthest solid pixels make the outline of a cutout; and points on that of a crop."""
+
+
+@dataclass(frozen=True, eq=False)
+class Original:
+    """What copies are made of; the middle of the object is that of the pixels.
+
+    Attributes
+    ----------
+    pixels : ndarray of shape (h, w), dtype uint8
+        Grey levels, those of what is around a crop included.
+    opacity : ndarray of shape (h, w), dtype uint8
+        What is seen of them where they are laid over something else; around crops it fades.
+    box : Size
+        Of the object in these pixels, grown to the shape of the window.
+    outline : ndarray of shape (n, 2), dtype float64
+        Around the object: `x, y` from the middle.
+    name : str
+        Where it comes from.
+    group : int
+        That of the picture it was cut from.
+    window : ndarray of shape (height, width), dtype uint8, or None
+        The crop as training sees it; None of a cutout, which is not seen without something behind it.
+    """
+
+    pixels: NDArray[np.uint8]
+    opacity: NDArray[np.uint8]
+    box: Size
+    outline: Places
+    name: str
+    group: int = 0
+    window: NDArray[np.uint8] | None = None
+    digest: int = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        digest = hashlib.sha256(str(self.pixels.shape).encode())
+        digest.update(np.ascontiguousarray(self.pixels).data)
+        digest.update(np.ascontiguousarray(self.opacity).data)
+        object.__setattr__(self, "digest", int.from_bytes(digest.digest()[:16]))
+
+    @property
+    def is_cutout(self) -> bool:
+        """Whether something else is to be seen around it."""
+        return self.window is None
+
+    @classmethod
+    def of_crop(cls, region: Region, window: NDArray[np.uint8], name: str, group: int) -> Original:
+        """Return what copies of a crop are made of; its object is taken to fill its box as an ellipse does."""
+        height, width = region.pixels.shape
+        fade_x, fade_y = (
+            _fade(n, side) for n, side in ((width, region.box.width), (height, region.box.height))
+        )
+        opacity = np.rint(255 * np.minimum(fade_y[:, np.newaxis], fade_x)).astype(np.uint8)
+        angles = np.linspace(0, 2 * np.pi, N_DIRECTIONS, endpoint=False)
+        outline = np.stack([np.cos(angles), np.sin(angles)], axis=1) * region.box / 2
+        return cls(region.pixels, opacity, region.box, outline, name, group, window)
+
+    def reduced(self, factor: float) -> Original:
+        """Return it with fewer pixels, the digest being that of these.
+
+        Parameters
+        ----------
+        factor : float
+            So many times shorter; at 1 or less, nothing is changed.
+
+        Returns
+        -------
+        Original
+            Made of area averages.
+        """
+        if factor <= 1:
+            return self
+        height, width = self.pixels.shape
+        size = Size(max(round(width / factor), 1), max(round(height / factor), 1))
+        box = Size(max(round(self.box.width / factor), 1), max(round(self.box.height / factor), 1))
+        return replace(
+            self,
+            pixels=resize_crop(self.pixels, size),
+            opacity=resize_crop(np.ascontiguousarray(self.opacity), size),
+            box=box,
+            outline=self.outline * np.array(box) / np.array(self.box),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Originals:
+    """The originals of a source, and what is common to them.
+
+    Attributes
+    ----------
+    originals : tuple of Original
+        At least one.
+    window : Size
+        Of samples.
+    may_mirror : bool
+        Whether copies may be mirrored.
+    digests : frozenset of bytes
+        Of the pictures, as by `pixel_digest`: copies of them are no photos without the object.
+    lines : tuple of str
+        What was found in one picture.
+    """
+
+    originals: tuple[Original, ...]
+    window: Size
+    may_mirror: bool
+    digests: frozenset[bytes] = frozenset()
+    lines: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.originals)
+
+    @property
+    def has_cutouts(self) -> bool:
+        """Whether something else is to be seen around the objects."""
+        return any(one.is_cutout for one in self.originals)
+
+
+def read_originals(  # noqa: PLR0913  what, how, and who hears of it
+    source: Path,
+    window: Size | None = None,
+    *,
+    transparent: int | None = None,
+    tolerance: int | None = None,
+    as_cutout: bool = False,
+    mirror: Mirror = Mirror.AUTO,
+    limit: int | None = None,
+    load: Callable[..., Positives] = load_positives,
+) -> Originals:
+    """Read what copies are made of.
+
+    Parameters
+    ----------
+    source : Path
+        What `load_positives` takes, or one picture. Of the transparency of a picture, only the object stays, whose box
+        is what is solid of it.
+    window : Size, optional
+        Of samples; proposed if not given.
+    transparent : int, optional
+        Grey level of one picture that is transparent.
+    tolerance : int, optional
+        How far other grey levels may be from that one to be transparent, too; `TOLERANCE` if not given.
+    as_cutout : bool
+        Whether one picture without transparency is an object from edge to edge, as a sign is; else it is a crop.
+    mirror : Mirror
+        Whether copies may be mirrored. By default crops decide by how well they can be told from their mirror images;
+        fewer than ten, and cutouts, which may show letters, are not mirrored.
+    limit : int, optional
+        Use so many crops at most, the first ones.
+    load : callable
+        `load_positives`, or one that knows some of its parameters.
+
+    Returns
+    -------
+    Originals
+        At least one.
+
+    Raises
+    ------
+    SourceError
+        If there is none.
+    SettingsError
+        If a setting is out of range, or has no meaning for this source.
+    ImageError
+        If the one picture cannot be read.
+    """
+    if transparent is None and tolerance is not None:
+        raise SettingsError(
+            "tolerance is how far grey levels may be from the transparent one: give that one, too"
+        )
+    if not is_picture(source) and transparent is not None:
+        raise SettingsError(f"a transparent grey level is for one picture, and {source} is none")
+    is_one = is_picture(source)
+    if is_one:
+        gray, opacity = read_cutout(source)
+        if transparent is not None:
+            level = checked_whole("transparent", transparent, le=255)
+            most = checked_whole("tolerance", TOLERANCE if tolerance is None else tolerance, le=255)
+            is_object = np.abs(gray.astype(np.int16) - level) > most
+            opacity = np.where(is_object, opacity, np.uint8(0))
+        if as_cutout or opacity.min() < 255:
+            cutout, size = _cutout(gray, opacity, window, source)
+            line = f"object: {cutout.name}, of which {Size(*cutout.pixels.shape[::-1])} pixels are not transparent"
+            return Originals((cutout,), size, mirror == Mirror.YES, frozenset(), (line,))
+    positives = load([gray] if is_one else source, window, at_least=1, keep_regions=True)
+    n_used = min(limit or len(positives), len(positives))
+    names = (source.name,) if is_one else positives.names
+    originals = tuple(
+        Original.of_crop(positives.regions[i], positives.windows[i], names[i], int(positives.groups[i]))
+        for i in range(n_used)
+    )
+    may_mirror = mirror == Mirror.YES
+    if mirror == Mirror.AUTO and n_used >= MIN_POSITIVES:
+        may_mirror = told_from_mirrored(positives.windows[:n_used]) < MOST_ALIKE
+    return Originals(originals, positives.window, may_mirror, positives.digests)
+
+
+def is_picture(source: Path) -> bool:
+    """Tell whether a source is one picture, rather than a folder or a file that names pictures.
+
+    Examples
+    --------
+    >>> is_picture(Path("info.dat"))
+    False
+    """
+    return source.suffix.lower() in IMAGE_SUFFIXES and os.path.isfile(source)  # noqa: PTH113  names may be too long
+
+
+def _cutout(
+    gray: NDArray[np.uint8], opacity: NDArray[np.uint8], window: Size | None, source: Path
+) -> tuple[Original, Size]:
+    """Return what is solid of a picture, and the window of samples."""
+    solid = opacity >= SOLID
+    if not solid.any():
+        raise SourceError(
+            f"{source}: nothing of it is left: all of it is transparent; give another picture, level or tolerance"
+        )
+    rows, columns = np.flatnonzero(solid.any(axis=1)), np.flatnonzero(solid.any(axis=0))
+    part = np.s_[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    gray, opacity, solid = _spread(gray[part], solid[part]), opacity[part], solid[part]
+    height, width = gray.shape
+    whole = Box(0, 0, width, height)
+    size = propose_window([(width, height)]) if window is None else window
+    if growth(whole, size) > MAX_GROWTH:
+        raise SourceError(
+            f"{source}: what is not transparent of it, {width}x{height} pixels, is too far from the shape of the "
+            f"{size} window: it would fill less than 1/{MAX_GROWTH} of it; give another window"
+        )
+    grown = grow_to_shape(whole, size)
+    cutout = Original(gray, opacity, Size(grown.width, grown.height), _outline(solid), source.name)
+    return cutout.reduced(max(gray.shape) / MAX_SIDE), size
+
+
+def _spread(gray: NDArray[np.uint8], solid: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Give pixels that are not solid the grey level of the next one that is: they are blended at the edge."""
+    from scipy.ndimage import distance_transform_edt  # type: ignore[import-untyped]
+
+    rows, columns = distance_transform_edt(~solid, return_distances=False, return_indices=True)
+    spread: NDArray[np.uint8] = gray[rows, columns]
+    return spread
+
+
+def _outline(solid: NDArray[np.bool_]) -> Places:
+    """Return the corners of the farthest solid pixels in some directions, from the middle."""
+    height, width = solid.shape
+    first, last = solid.argmax(axis=1), width - solid[:, ::-1].argmax(axis=1)
+    rows = np.flatnonzero(solid.any(axis=1))
+    corners = np.array(
+        [(x, y + below) for y in rows for x in (first[y], last[y]) for below in (0, 1)], np.float64
+    )
+    corners -= np.array([width, height]) / 2
+    angles = np.linspace(0, 2 * np.pi, N_DIRECTIONS, endpoint=False)
+    farthest = np.argmax(corners @ np.stack([np.cos(angles), np.sin(angles)]), axis=0)
+    outline: Places = corners[np.unique(farthest)]
+    return outline
+
+
+def _fade(n_pixels: int, side: int) -> NDArray[np.float64]:
+    """Return the opacity along a side: 1 in the box, down to 0 where the pixels around it end."""
+    from_middle = np.abs(np.arange(n_pixels) - (n_pixels - 1) / 2)
+    margin = max((n_pixels - side) / 2, 1.0)
+    faded: NDArray[np.float64] = np.clip((n_pixels / 2 - from_middle) / margin, 0, 1)
+    return faded
