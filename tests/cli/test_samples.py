@@ -6,12 +6,18 @@ import errno
 import json
 import os
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
 from easy_pictures import contents, easy_positive, save, soft_noise
+from PIL import Image
 
+from vjcascade.cli.opencv_createsamples import PROGRAM as CREATESAMPLES
+from vjcascade.evaluation import read_scenes
 from vjcascade.formats.annotations import vec_files
+from vjcascade.imaging import read_gray
+from vjcascade.training.data.holdout import split_held_out
 from vjcascade.training.data.positives import load_positives
 from vjcascade.types import Size
 
@@ -87,7 +93,23 @@ def test_samples_that_look_like_another_size_are_told_of(run, photos, rng):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("info.dat a.dat", "a.dat: samples are written as .vec files"),
+        ("info.dat a.dat", "a.dat: samples are written as .vec files, or into a folder"),
+        ("info.dat", "give a name for what is written"),
+        ("info.dat photos --make 5", "photos: a new folder is written, and this one is there"),
+        ("info.dat a.vec --turn 9", "for altered samples of them, say how many: --make 2000"),
+        ("info.dat a.vec --make 5 --turn 200", "--turn 200.0 is not in [0, 180]"),
+        ("info.dat a.vec --make 5 --blur nan", "--blur nan is not in [0, 20]"),
+        ("info.dat a.vec --make 5 --photos photos", "crops show what is around them"),
+        ("info.dat a.vec --make 5 --transparent 0", "info.dat is none"),
+        ("info.dat a.vec --make 5 --max-objects 2", "--max-objects and --max-scale are for --scenes"),
+        ("info.dat out --scenes", "give them as --photos FOLDER"),
+        ("info.dat a.vec --scenes --photos photos", "scenes are written into a folder"),
+        ("info.dat out --scenes --photos info.dat", "in every photo there are objects"),
+        ("info.dat --sheet look.txt", "give a name that ends in .png"),
+        ("info.dat --sheet nowhere/look.png", "there is no folder"),
+        ("photos/000.png a.vec --tolerance 3", "give that one, too"),
+        ("photos/000.png a.vec --transparent 300", "Must be <= 255"),
+        ("photos/000.png a.vec --transparent 128 --tolerance 255", "nothing of it is left"),
         ("info.dat nowhere/a.vec", "there is no folder"),
         ("nothing.dat a.vec", "nothing.dat does not exist"),
         ("info.dat a.vec --window 300x20", "300x20"),
@@ -165,8 +187,9 @@ def test_without_sizes_they_are_those_of_createsamples(run, photos):
     ("words", "sentence"),
     [
         ("-vec a.vec", "-info must be given as for opencv_createsamples"),
-        ("-img logo.png -vec a.vec", "-img is not for cropping boxes out of pictures"),
-        ("-info info.dat -vec a.vec -show", "-show is not for cropping"),
+        ("-img logo.png -info info.dat", "-img needs -vec FILE, or else -bg LIST and -info FILE"),
+        ("-img logo.png -vec a.vec -maxzangle left", "-maxzangle 'left' is not a number"),
+        ("-info info.dat -vec a.vec -show", "-show opens a window"),
         ("-info info.dat -vec a.vec -number 5", "no option of opencv_createsamples; did you mean '-num'?"),
         ("-info info.dat -vec a.vec -num 1.5", "'1.5' is not a whole number"),
         ("-info info.dat a.vec", "no words without an option, as 'a.vec': write -info FILE -vec FILE"),
@@ -180,3 +203,127 @@ def test_what_is_not_understood_is_an_error(run, photos, words, sentence):
     assert (ran.code, ran.out) == (2, "")
     assert sentence in ran.err
     assert contents(photos) == before
+
+
+def test_altered_samples_of_one_picture_stay_on_its_sheet(run, photos):
+    words = ["info.dat", "out", "--make", "40", "--window", "24x24", "--seed", "3"]
+    ran = run("samples", *words, "--threads", "1", "--sheet", "look.png")
+    assert (ran.code, ran.err) == (0, "")
+    assert "written: out (56 samples of 24x24 pixels, and their list)" in ran.out
+    assert "they are copies of 16 originals and no new data" in ran.out
+    assert run("samples", *["info.dat", "again", *words[2:]], "--threads", "3").code == 0
+    assert contents(photos / "out") == contents(photos / "again")
+
+    read = load_positives(photos / "out" / "info.dat", Size(24, 24))
+    assert len(read) == 56
+    assert (
+        np.bincount(read.groups).tolist() == [8] * 4 + [6] * 4
+    )  # two crops of each photo, and three or two copies of each
+    plain = load_positives(photos / "info.dat", Size(24, 24))
+    as_they_are = {window.tobytes() for window in plain.windows}
+    assert sum(window.tobytes() in as_they_are for window in read.windows) == 16
+    assert read_gray(photos / "look.png").shape == (
+        8 * (72 + 4) + 4,
+        4 * (72 + 4) + 4,
+    )  # a crop and three copies
+
+
+def test_training_never_splits_the_copies_of_a_picture(run, photos):
+    assert run("samples", "info.dat", "out", "--make", "144", "--window", "24x24").code == 0
+    read = load_positives(photos / "out" / "info.dat", Size(24, 24))
+    train, held_out = split_held_out(read.groups, seed=0)
+    assert len(held_out) == 20
+    sheets = [{read.names[i].split()[0] for i in part} for part in (train, held_out)]
+    assert not sheets[0] & sheets[1]
+
+
+def test_samples_of_a_cutout_lie_on_photos(run, photos):
+    cutout = np.zeros((40, 40, 2), np.uint8)
+    cutout[5:35, 10:30] = [0, 255]
+    cutout[5:35, 20:30, 0] = 255
+    Image.fromarray(cutout, "LA").save(photos / "logo.png")
+    (photos / "bg.txt").write_text("photos/000.png\nphotos/001.png\n")
+    ran = run("samples", "logo.png", "a.vec", "--photos", "bg.txt", "--make", "20", "--window", "24x24")
+    assert ran.code == 0
+    assert "object: logo.png, of which 20x30 pixels are not transparent" in ran.out
+    assert "nothing can be held out" in ran.out
+    windows = as_opencv_reads(photos / "a.vec", 24, 24)
+    assert len(windows) == 20
+    assert (windows[:, 8:16, 13:18].mean(axis=(1, 2)) - windows[:, 8:16, 6:11].mean(axis=(1, 2))).min() > 60
+    assert windows[:, :, 0].std(axis=0).min() > 5  # what is behind differs from sample to sample
+
+
+def test_scenes_are_read_by_evaluate(run, photos, accept_all):
+    (photos / "bg.txt").write_text("photos/000.png\nphotos/001.png\n")
+    save(photos / "crops", [easy_positive(np.random.default_rng(5))])
+    words = ["--scenes", "--photos", "bg.txt", "--make", "3", "--window", "24x24", "--max-objects", "2"]
+    ran = run("samples", "crops/000.png", "scenes", *words, "--sheet", "scenes.png")
+    assert (ran.code, ran.err) == (0, "")
+    assert "written: scenes (3 scenes with " in ran.out
+    assert len((photos / "scenes" / "info.dat").read_text().splitlines()) == 3
+    assert run("evaluate", accept_all, "scenes/info.dat").code == 0
+    assert 3 <= read_scenes("scenes/info.dat").n_objects.sum() <= 6
+
+
+def test_a_sheet_alone_writes_nothing_else(run, photos):
+    before = contents(photos).keys()
+    assert run("samples", "info.dat", "--sheet", "look.png").code == 0
+    assert contents(photos).keys() - before == {Path("look.png")}
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        (
+            "-img a.png -vec a.vec -num 7 -maxxangle 0.2 -maxyangle 0 -maxzangle 0.1 -inv -rngseed 5",
+            (
+                "a.png a.vec --window 24x24 --transparent 0 --tolerance 80 --strength 0 --brightness 40 --tilt-x 11.46 "
+                "--tilt-y 0 --turn 5.73 --inverted yes --seed 5 --make 7"
+            ),
+        ),
+        (
+            "-img a.png -info b/info.dat -bg bg.txt -bgcolor 255 -bgthresh 9 -maxidev 8 -maxscale 3 -randinv -w 9 -h 8",
+            (
+                "a.png b/info --scenes --window 9x8 --transparent 255 --tolerance 9 --strength 0 --brightness 8 "
+                "--tilt-x 63.03 --tilt-y 63.03 --turn 28.65 --inverted half --photos bg.txt --max-scale 3 --max-objects 1"
+            ),
+        ),
+        (
+            "-img a.png -vec a.vec -bg bg.txt --strength 0.5 -w 9 -h 8",
+            (
+                "a.png a.vec --window 9x8 --transparent 0 --tolerance 80 --brightness 40 --tilt-x 63.03 --tilt-y 63.03 "
+                "--turn 28.65 --make 1000 --photos bg.txt --strength 0.5"
+            ),
+        ),
+    ],
+)
+def test_one_picture_in_the_words_of_createsamples(words, command):
+    commands, _ = CREATESAMPLES.translated(words.split())
+    assert commands == [["samples", *command.split()]]
+
+
+def test_a_command_line_of_createsamples_with_one_picture_runs(run, photos):
+    (photos / "bg.txt").write_text("photos/000.png\nphotos/001.png\n")
+    picture = np.full((30, 30), 250, np.uint8)
+    picture[5:25, 5:25] = easy_positive(np.random.default_rng(0))[:20, 2:22]
+    save(photos / "logo", [picture])
+    words = [
+        "-img",
+        "logo/000.png",
+        "-bgcolor",
+        "250",
+        "-bgthresh",
+        "3",
+        "-bg",
+        "bg.txt",
+        "-w",
+        "20",
+        "-h",
+        "20",
+    ]
+    ran = run("samples", *words, "-vec", "a.vec", "-num", "6")
+    assert ran.code == 0
+    assert "-bgthresh 3: used as --tolerance 3" in ran.err
+    assert len(as_opencv_reads(photos / "a.vec", 20, 20)) == 6
+    assert run("samples", *words, "-info", "test/info.dat", "-num", "2").code == 0
+    assert len((photos / "test" / "info" / "info.dat").read_text().splitlines()) == 2

@@ -48,12 +48,16 @@ Pictures and frames with false alarms are kept once each, and not where they sho
 
 For example: vjcascade negatives signs/cascade.xml street.mp4 --output false-alarms
 and then: vjcascade train crops photos --continue signs/cascade.xml --more-negatives false-alarms --output better""",
-    "samples": """Write crops of the object, or what boxes in pictures show, as a .vec for OpenCV's trainer.
+    "samples": """Write crops of the object, or altered copies of them or of one picture, or scenes with known boxes.
 
-The samples are what vjcascade train sees of the same crops; it reads the file, too.
-Command lines of opencv_createsamples (-info info.dat -vec faces.vec -w 24 -h 24) are taken as they are.
+Crops as they are, or what boxes in pictures show, go into a .vec for OpenCV's trainer: what vjcascade train sees of
+them; it reads the file, too. Altered copies are shifted, turned, tilted, in other light, blurred, ...; what is made of
+one picture stays together when training holds samples out. Copies are no new data: take photos of more objects first.
+Command lines of opencv_createsamples (-img logo.png -vec logo.vec -num 500) are taken as they are.
 
-For example: vjcascade samples info.dat faces.vec --window 24x24""",
+For example: vjcascade samples info.dat faces.vec --window 24x24
+or: vjcascade samples logo.png --photos photos --sheet look.png
+and then: vjcascade samples logo.png logos --photos photos --make 2000""",
     "report": """Draw a report on a training run: one HTML file that needs nothing else.
 
 It shows rounds, features, worst false alarms, costs and times; of a model trained elsewhere, what the file knows.

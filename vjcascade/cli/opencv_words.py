@@ -53,6 +53,8 @@ class OpenCVProgram:
         Options for what is not done here.
     why_not : str
         What is said of these.
+    needs_nothing_with : frozenset of str
+        Options with which other ones are needed, as `translate` knows.
     """
 
     name: str
@@ -62,6 +64,7 @@ class OpenCVProgram:
     flags: frozenset[str] = frozenset()
     not_here: frozenset[str] = frozenset()
     why_not: str = ""
+    needs_nothing_with: frozenset[str] = frozenset()
 
     def is_meant(self, words: Sequence[str]) -> bool:
         """Tell whether options of it are among words; -h is one where a number follows, else it asks for help."""
@@ -90,7 +93,8 @@ class OpenCVProgram:
             If a file of a run to go on with is damaged.
         """
         given, own = self._parted(words)
-        if missing := [name for name in self.needed if name not in given]:
+        missing = [name for name in self.needed if name not in given]
+        if missing and not self.needs_nothing_with & given.keys():
             raise SettingsError(f"{' and '.join(missing)} must be given as for {self.name}")
         return self.translate(given, own)
 

@@ -50,7 +50,10 @@ WholeOption = Annotated[int, WHOLE]
 CountOption = Annotated[int, WHOLE, Parameter(validator=Number(gte=1))]
 """A whole number, at least 1."""
 
+_SAME = "strength shift scaling turn contrast brightness gamma light blur noise jpeg occlusion transparent tolerance"
+
 OPTIONS = {
+    **{name: f"--{name}" for name in _SAME.split()},
     "scale factor": "--scale-factor",
     "min_neighbors": "--min-neighbors",
     "min_ranking_score": "--min-ranking-score",
@@ -75,6 +78,8 @@ OPTIONS = {
     "n_threads": "--threads",
     "stages": "--stages",
     "window": "--window",
+    "tilt_x": "--tilt-x",
+    "tilt_y": "--tilt-y",
 }
 """Settings by their names in Python, as the command line spells them. (`vjcascade train` has more, and says them.)"""
 
