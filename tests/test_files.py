@@ -10,6 +10,7 @@ from vjcascade.files import (
     append_whole,
     made_folder,
     nameless_file,
+    new_folder,
     read_at_most,
     remove_leftovers,
     write_atomic,
@@ -236,3 +237,40 @@ def test_what_has_no_end_is_not_read_whole(tmp_path):
         with pytest.raises(OSError, match="it has more than") as caught:
             read_at_most(path, 2)
         assert caught.value.filename == str(path)
+
+
+def test_a_new_folder_is_there_at_the_end_or_never(tmp_path):
+    with new_folder(tmp_path / "a" / "b") as place:
+        (place / "file").write_text("x")
+        assert not (tmp_path / "a" / "b").exists()
+    assert names(tmp_path / "a") == ["b"]
+    assert names(tmp_path / "a" / "b") == ["file"]
+
+    def fail():
+        with new_folder(tmp_path / "c" / "d") as place:
+            (place / "file").write_text("x")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert names(tmp_path) == ["a"]
+
+
+def test_a_new_folder_takes_the_place_of_an_empty_one_only(tmp_path):
+    (tmp_path / "empty").mkdir()
+
+    def fill(name):
+        with new_folder(tmp_path / "empty") as place:
+            (place / name).write_text("x")
+
+    fill("file")
+    with pytest.raises(OSError, match="empty"):
+        fill("other")
+    assert names(tmp_path) == ["empty"]
+    assert names(tmp_path / "empty") == ["file"]
+
+
+def test_errors_name_the_file_of_a_new_folder(tmp_path):
+    with pytest.raises(FileNotFoundError) as raised, new_folder(tmp_path / "new") as place:
+        (place / "missing" / "file").write_text("x")
+    assert raised.value.filename == str(tmp_path / "new" / "missing" / "file")

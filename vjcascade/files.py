@@ -319,10 +319,12 @@ def new_folder(folder: Path) -> Iterator[Path]:
 
     Examples
     --------
-    >>> with new_folder(Path("a", "b")) as place:
-    ...     _ = (place / "c").write_text("d")
-    >>> Path("a", "b", "c").read_text()
-    'd'
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as above:
+    ...     with new_folder(Path(above, "a")) as place:
+    ...         _ = (place / "b").write_text("c")
+    ...     Path(above, "a", "b").read_text()
+    'c'
     """
     temporary = folder.with_name(_TEMPORARY.format(secrets.token_hex(8)))
     with made_folder(folder.parent):

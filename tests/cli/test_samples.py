@@ -218,7 +218,7 @@ def test_altered_samples_of_one_picture_stay_on_its_sheet(run, photos):
     assert len(read) == 56
     assert (
         np.bincount(read.groups).tolist() == [8] * 4 + [6] * 4
-    )  # two crops of each photo, and three or two copies of each
+    )  # two crops a photo, two or three copies each
     plain = load_positives(photos / "info.dat", Size(24, 24))
     as_they_are = {window.tobytes() for window in plain.windows}
     assert sum(window.tobytes() in as_they_are for window in read.windows) == 16
@@ -285,7 +285,8 @@ def test_a_sheet_alone_writes_nothing_else(run, photos):
             "-img a.png -info b/info.dat -bg bg.txt -bgcolor 255 -bgthresh 9 -maxidev 8 -maxscale 3 -randinv -w 9 -h 8",
             (
                 "a.png b/info --scenes --window 9x8 --transparent 255 --tolerance 9 --strength 0 --brightness 8 "
-                "--tilt-x 63.03 --tilt-y 63.03 --turn 28.65 --inverted half --photos bg.txt --max-scale 3 --max-objects 1"
+                "--tilt-x 63.03 --tilt-y 63.03 --turn 28.65 --inverted half --photos bg.txt --max-scale 3 "
+                "--max-objects 1"
             ),
         ),
         (

@@ -17,9 +17,11 @@ from vjcascade.imaging import (
     decoding_memory,
     files,
     image_size,
+    read_cutout,
     read_gray,
     read_image,
     read_upright,
+    through_jpeg,
     to_gray,
     write_image,
 )
@@ -500,3 +502,32 @@ def test_decoding_takes_no_more_memory_than_is_said(tmp_path, rng, kind, mode, o
     )
     said = decoding_memory(large)
     assert said / 3 < int(done.stdout) < said
+
+
+def test_a_cutout_keeps_what_is_transparent_apart(tmp_path):
+    layers = np.zeros((2, 3, 4), np.uint8)
+    layers[..., :3] = [255, 0, 0]
+    layers[0, :, 3] = 255
+    Image.fromarray(layers, "RGBA").save(tmp_path / "a.png")
+    gray, opacity = read_cutout(tmp_path / "a.png")
+    assert (gray == 76).all()
+    assert opacity.tolist() == [[255] * 3, [0] * 3]
+    Image.fromarray(layers[..., :3]).save(tmp_path / "b.png")
+    assert (read_cutout(tmp_path / "b.png")[1] == 255).all()
+
+
+def test_a_cutout_is_upright(tmp_path):
+    layers = np.zeros((2, 3, 2), np.uint8)
+    layers[0, 0] = [9, 255]
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    Image.fromarray(layers, "LA").save(tmp_path / "a.png", exif=exif)
+    gray, opacity = read_cutout(tmp_path / "a.png")
+    assert gray.shape == opacity.shape == (3, 2)
+    assert (gray[0, 1], opacity[0, 1]) == (9, 255)
+
+
+def test_jpeg_loses_more_at_lower_quality(rng):
+    gray = rng.integers(0, 256, (40, 40), np.uint8)
+    errors = [np.abs(through_jpeg(gray, quality) - gray.astype(float)).mean() for quality in (95, 50, 5)]
+    assert 0 < errors[0] < errors[1] < errors[2]

@@ -106,6 +106,15 @@ class Reading(NamedTuple):
 def check_outputs(positives: Path, output: Path | None, options: SynthesisOptions) -> None:
     """Look at what is to be written, and at options that do not go together, before anything is read.
 
+    Parameters
+    ----------
+    positives : Path
+        What will be read.
+    output : Path or None
+        What will be written.
+    options : SynthesisOptions
+        What will be made.
+
     Raises
     ------
     SettingsError
@@ -155,8 +164,12 @@ def synthesize(
 
     Parameters
     ----------
-    positives, output, window
-        As of ``vjcascade samples``.
+    positives : Path
+        Crops, or one picture.
+    output : Path or None
+        What is written.
+    window : Size or None
+        Of samples; None to have one proposed.
     options : SynthesisOptions
         What is made.
     alterations : Alterations

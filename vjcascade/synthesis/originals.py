@@ -55,6 +55,8 @@ class Original:
         That of the picture it was cut from.
     window : ndarray of shape (height, width), dtype uint8, or None
         The crop as training sees it; None of a cutout, which is not seen without something behind it.
+    digest : int
+        Of pixels and opacity.
     """
 
     pixels: NDArray[np.uint8]
@@ -79,7 +81,24 @@ class Original:
 
     @classmethod
     def of_crop(cls, region: Region, window: NDArray[np.uint8], name: str, group: int) -> Original:
-        """Return what copies of a crop are made of; its object is taken to fill its box as an ellipse does."""
+        """Return what copies of a crop are made of; its object is taken to fill its box as an ellipse does.
+
+        Parameters
+        ----------
+        region : Region
+            The crop and what is around it.
+        window : ndarray of shape (height, width), dtype uint8
+            As training sees it.
+        name : str
+            Where it comes from.
+        group : int
+            That of its picture.
+
+        Returns
+        -------
+        Original
+            No cutout.
+        """
         height, width = region.pixels.shape
         fade_x, fade_y = (
             _fade(n, side) for n, side in ((width, region.box.width), (height, region.box.height))

@@ -29,7 +29,7 @@ def sampled(pixels: NDArray[np.uint8], places: Places, *, beyond: str) -> Levels
         The picture.
     places : ndarray of shape (..., 2), dtype float64
         `x, y` in its pixels, from its middle.
-    beyond : {"nearest", "constant"}
+    beyond : {"nearest", "grid-constant"}
         Beyond its border are the pixels at its edge, or zeros.
 
     Returns
@@ -78,7 +78,17 @@ def toned(levels: Levels, alteration: Alteration, sides: Places, original: Origi
 
 
 def hide(levels: Levels, hidden: Hidden, sides: Places) -> None:
-    """Hide a part of an object, in place; `sides` as of `toned`."""
+    """Hide a part of an object, in place.
+
+    Parameters
+    ----------
+    levels : ndarray of shape (h, w), dtype float64
+        Of the object; changed.
+    hidden : Hidden
+        The part.
+    sides : ndarray of shape (h, w, 2), dtype float64
+        As of `toned`.
+    """
     if hidden.width and hidden.height:
         x, y = sides[..., 0] - hidden.left, sides[..., 1] - hidden.top
         levels[(x >= 0) & (x < hidden.width) & (y >= 0) & (y < hidden.height)] = hidden.level

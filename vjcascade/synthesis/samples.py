@@ -24,7 +24,7 @@ from vjcascade.errors import SettingsError
 from vjcascade.files import new_folder
 from vjcascade.imaging import MAX_PIXELS, resize_crop, write_image
 from vjcascade.parallel import checked_threads, ordered_map
-from vjcascade.synthesis.alterations import Alterations
+from vjcascade.synthesis.alterations import Alteration, Alterations
 from vjcascade.synthesis.geometry import inverse, mapped, moved, perspective, zoomed
 from vjcascade.synthesis.originals import Original, Originals
 from vjcascade.synthesis.rendering import (
@@ -143,32 +143,20 @@ class SampleMaker:
         original = self._reduced[index]
         rng = np.random.default_rng([self.seed, self.sources.originals[index].digest, number])
         for _ in range(TRIES):
-            tile = self._altered(original, rng)
+            alteration = self.alterations.drawn(rng, may_mirror=self.sources.may_mirror)
+            tile = self._altered(original, alteration, rng)
             if has_contrast(self.inner(tile)):
                 return tile
         return None
 
     def original_tile(self, index: int) -> NDArray[np.uint8] | None:
         """Return a crop as training sees it, with what is around it; None for a cutout, which needs a background."""
-        original, window = self.sources.originals[index], self.sources.window
-        if original.window is None:
+        window = self.sources.originals[index].window
+        if window is None:
             return None
-        box, (height, width) = original.box, original.pixels.shape
-        wider = self.tile_size
-        # Both are centred: what the pixels around lack to the margin is repeated from their edge.
-        scaled = resize_crop(
-            original.pixels,
-            Size(
-                max(round(width * window.width / box.width), 1),
-                max(round(height * window.height / box.height), 1),
-            ),
-        )
-        rows, columns = (
-            np.clip(np.arange(to) - (to - of) // 2, 0, of - 1)
-            for to, of in ((wider.height, len(scaled)), (wider.width, scaled.shape[1]))
-        )
-        tile = scaled[np.ix_(rows, columns)]
-        self.inner(tile)[...] = original.window
+        rng = np.random.default_rng(self.seed)  # decides nothing
+        tile = self._altered(self._reduced[index], Alterations(strength=0).drawn(rng), rng)
+        self.inner(tile)[...] = window
         return tile
 
     def inner(self, tile: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -176,8 +164,9 @@ class SampleMaker:
         window, margin = self.sources.window, self.margin
         return tile[margin.height : margin.height + window.height, margin.width : margin.width + window.width]
 
-    def _altered(self, original: Original, rng: np.random.Generator) -> NDArray[np.uint8]:
-        alteration = self.alterations.drawn(rng, may_mirror=self.sources.may_mirror)
+    def _altered(
+        self, original: Original, alteration: Alteration, rng: np.random.Generator
+    ) -> NDArray[np.uint8]:
         window, box = np.array(self.sources.window), np.array(original.box)
         forward = (
             moved(alteration.shift * box)
@@ -190,7 +179,7 @@ class SampleMaker:
         levels = toned(sampled(original.pixels, places, beyond="nearest"), alteration, places / box, original)
         if original.is_cutout:
             behind = self._background(rng, Size(*(OVERSAMPLING * np.array(wider)).tolist()))
-            share = sampled(original.opacity, places, beyond="constant") / 255
+            share = sampled(original.opacity, places, beyond="grid-constant") / 255
             levels = share * levels + (1 - share) * behind
         hide(levels, alteration.hidden, places / box)
         return recorded(blurred(averaged(levels), alteration.blur), alteration, rng)

@@ -163,7 +163,7 @@ def _paste(one: _Placed, levels: NDArray[np.float64]) -> None:
     places = mapped(one.back, seen)
     sides = places / np.array(one.original.box)
     fore = toned(sampled(one.original.pixels, places, beyond="nearest"), one.alteration, sides, one.original)
-    share = sampled(one.original.opacity, places, beyond="constant") / 255
+    share = sampled(one.original.opacity, places, beyond="grid-constant") / 255
     hide(fore, one.alteration.hidden, sides)
     fore, share = (blurred(averaged(layer), one.alteration.blur) for layer in (share * fore, share))
     part[...] = fore + (1 - share) * part
