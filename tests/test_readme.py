@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import skimage
+from PIL import Image
 
 from vjcascade import Cascade, Size
 from vjcascade.evaluation import OperatingPoint
@@ -48,6 +49,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_image(folder / "photos" / f"{i}.png", photo[40 * i : 40 * i + 60, :80])
     astronaut = read_image(PICTURES / "astronaut.png")
     write_image(folder / "picture.png", astronaut)
+    logo = np.zeros((20, 20, 4), np.uint8)
+    logo[2:18, 2:18] = [200, 30, 30, 255]
+    logo[8:12, 4:16, :3] = 255
+    Image.fromarray(logo, "RGBA").save(folder / "logo.png")
     with VideoSink(folder / "drive.mp4", 10, Size(160, 160)) as sink:
         for left in range(140, 152, 4):
             sink.write(np.ascontiguousarray(astronaut[20:180, left : left + 160]))
@@ -87,6 +92,8 @@ def test_commands_run(folder):
     assert list((folder / "false-alarms").glob("*.png"))
     assert Cascade.load(folder / "old" / "cascade.xml").window == Size(14, 14)
     assert (folder / "faces.vec").read_bytes() == (folder / "crops.vec").read_bytes()
+    assert {"look.png", "logos", "more-crops"} <= {path.name for path in folder.iterdir()}
+    assert len((folder / "scenes" / "info.dat").read_text().splitlines()) == 5
     for page in ("comparison/report.html", "tables/report.html", "whole/full.html", "measured/report.html"):
         assert "<svg" in (folder / page).read_text()
     longer, model = (Cascade.load(folder / name / "cascade.xml") for name in ("better", "model"))

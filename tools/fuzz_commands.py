@@ -152,7 +152,7 @@ _VALUES = {
 
 _KINDS = {
     "--output": "output", "-o": "output", "--html": "output", "--draw": "output", "--events": "output", "--continue": "model", "--reference": "model",
-    "--more-negatives": "photos", "--mask": "picture", "--window": "size", "--min-size": "size", "--max-size": "size",
+    "--more-negatives": "photos", "--photos": "photos", "--sheet": "output", "--mask": "picture", "--window": "size", "--min-size": "size", "--max-size": "size",
     "--hit-rate": "number", "--false-alarm-rate": "number", "--target-false-alarm-rate": "number", "--held-out": "number",
     "--scale-factor": "number", "--overlap": "number",
 }  # fmt: skip
@@ -161,7 +161,7 @@ _KINDS = {
 _CHOICES = {
     "--preset": ("quick", "normal", "thorough", "nikolaou"), "--settings": ("settings.toml",), "--memory": ("1GiB", "200MB", "2"),
     "--booster": ("adaboost", "cost-sensitive", "real", "logit", "adac2"), "--costs": ("2", "4:1", "gamma=0.8", "matrix=0,4;1,0"),
-    "--boosters": ("adaboost gentle", "csb0 adac1"), "--features": ("haar", "lbp"), "--mode": ("basic", "core", "all"),
+    "--boosters": ("adaboost gentle", "csb0 adac1"), "--features": ("haar", "lbp"), "--mirror": ("auto", "yes", "no"), "--inverted": ("no", "yes", "half"), "--mode": ("basic", "core", "all"),
     "--format": ("text", "jsonl", "csv", "new", "old", "coco", "yolo", "voc"), "--group": ("average", "weighted", "nms", "none"), "--angles": ("0,20", "-20 20"),
     "--region": ("2,2,20,20", "0 0 10 10"), "--rules": ("natural", "natural theory", "calibrated"), "--positive": ("1", "0"),
     "--ignore-column": ("age", "age name"), "--target": ("ill", "name"), "--scenes": ("scenes.txt", "info.dat"), "--camera": ("99",),

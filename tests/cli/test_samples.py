@@ -105,6 +105,8 @@ def test_samples_that_look_like_another_size_are_told_of(run, photos, rng):
         ("info.dat out --scenes", "give them as --photos FOLDER"),
         ("info.dat a.vec --scenes --photos photos", "scenes are written into a folder"),
         ("info.dat out --scenes --photos info.dat", "in every photo there are objects"),
+        ("photos out --make 5 --sheet photos/look.png", "photos/look.png lies in photos, which is read"),
+        ("photos photos/out --make 5", "photos/out lies in photos, which is read"),
         ("info.dat --sheet look.txt", "give a name that ends in .png"),
         ("info.dat --sheet nowhere/look.png", "there is no folder"),
         ("photos/000.png a.vec --tolerance 3", "give that one, too"),
@@ -259,10 +261,20 @@ def test_scenes_are_read_by_evaluate(run, photos, accept_all):
     words = ["--scenes", "--photos", "bg.txt", "--make", "3", "--window", "24x24", "--max-objects", "2"]
     ran = run("samples", "crops/000.png", "scenes", *words, "--sheet", "scenes.png")
     assert (ran.code, ran.err) == (0, "")
+    assert "negatives: found 2 image files in bg.txt, used 2, skipped 0" in ran.out
     assert "written: scenes (3 scenes with " in ran.out
     assert len((photos / "scenes" / "info.dat").read_text().splitlines()) == 3
     assert run("evaluate", accept_all, "scenes/info.dat").code == 0
     assert 3 <= read_scenes("scenes/info.dat").n_objects.sum() <= 6
+
+
+def test_strictly_no_photo_is_left_out(run, photos):
+    (photos / "bg.txt").write_text("photos/000.png\ngone.png\n")
+    words = ["samples", "photos/001.png", "out", "--photos", "bg.txt", "--make", "2"]
+    ran = run(*words, "--strict")
+    assert (ran.code, "gone.png" in ran.err) == (2, True)
+    assert not (photos / "out").exists()
+    assert run(*words).code == 0
 
 
 def test_a_sheet_alone_writes_nothing_else(run, photos):

@@ -110,7 +110,7 @@ def samples(  # noqa: PLR0913  each is a user's choice
                 window,
                 options,
                 alterations or Alterations(),
-                Reading(load, limit, show, threads),
+                Reading(load, limit, show, threads, strict),
             )
         for line in lines:
             progress.clear()

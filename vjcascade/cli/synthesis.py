@@ -12,6 +12,7 @@ from cyclopts.validators import Number
 
 from vjcascade.cli.options import CountOption, FlagOption, WholeOption
 from vjcascade.errors import SettingsError, SourceError
+from vjcascade.files import real_path
 from vjcascade.messages import pluralize
 from vjcascade.synthesis.alterations import Alterations
 from vjcascade.training.settings import Mirror
@@ -95,12 +96,15 @@ class Reading(NamedTuple):
         Called as `show(what, n_done, n_in_all)`.
     threads : int or None
         Processors.
+    strict : bool
+        Whether photos that cannot be used end it all.
     """
 
     load: Callable[..., Positives]
     limit: int | None
     show: Callable[[str, int, int], None]
     threads: int | None
+    strict: bool
 
 
 def check_outputs(positives: Path, output: Path | None, options: SynthesisOptions) -> None:
@@ -150,6 +154,17 @@ def check_outputs(positives: Path, output: Path | None, options: SynthesisOption
             f"{output}: a new folder is written, and this one is there; give another name, or remove it"
         )
     refuse_overwriting([path for path in (output, options.sheet) if path], kept=[positives])
+    for path in (output, options.sheet):
+        for source in (positives, options.photos):
+            if (
+                path
+                and source
+                and not is_vec_name(path)
+                and real_path(path).is_relative_to(real_path(source))
+            ):
+                raise SettingsError(
+                    f"{path} lies in {source}, which is read: the next run would take it for one of the pictures there"
+                )
 
 
 def synthesize(
@@ -201,6 +216,7 @@ def synthesize(
             "--photos are for --scenes, or for what is behind one picture; crops show what is around them"
         )
     photos = None if options.photos is None else _photos(options.photos, sources, reading)
+    yield from () if photos is None else photos.report.lines()
     make = _scenes if options.scenes else _samples
     yield from make(output, sources, photos, options, alterations, reading)
 
@@ -238,7 +254,8 @@ def _samples(
     else:
         n_written = write_samples(output, maker, n_samples, n_threads=reading.threads, progress=progress)
         yield f"written: {output} ({pluralize(n_written, 'sample')} of {sources.window} pixels, and their list)"
-        yield f"  train on them: vjcascade train {output / LIST_NAME} PHOTOS --window {sources.window}"
+        no_more = " --copies 0" if n_samples else ""  # of copies
+        yield f"  train on them: vjcascade train {output / LIST_NAME} PHOTOS --window {sources.window}{no_more}"
     if n_missing := n_samples + sum(not one.is_cutout for one in sources.originals) - n_written:
         yield f"  note: {pluralize(n_missing, 'sample')} left out, which had no contrast"
     if n_samples:
@@ -287,6 +304,7 @@ def _photos(source: Path, sources: Originals, reading: Reading) -> BackgroundIma
         source,
         sources.window,
         n_threads=reading.threads,
+        strict=reading.strict,
         not_these=sources.digests,
         progress=lambda done, total: reading.show("reading photos", done, total),
     )
