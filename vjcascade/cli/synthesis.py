@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -127,44 +128,44 @@ def check_outputs(positives: Path, output: Path | None, options: SynthesisOption
     from vjcascade.cli.outputs import check_output_file, refuse_overwriting
     from vjcascade.imaging import IMAGE_SUFFIXES
 
+    _check_together(output, options)
+    if options.sheet is not None:
+        if options.sheet.suffix.lower() not in IMAGE_SUFFIXES:
+            raise SettingsError(f"--sheet {options.sheet}: give a name that ends in .png")
+        check_output_file(options.sheet)
+    if output is not None:
+        check_output_file(output) if is_vec_name(output) else _check_folder(output)
+    targets = [path for path in (output, options.sheet) if path]
+    refuse_overwriting(targets, kept=[positives])
+    for path, source in product(targets, (positives, options.photos)):
+        if source and not is_vec_name(path) and real_path(path).is_relative_to(real_path(source)):
+            raise SettingsError(
+                f"{path} lies in {source}, which is read: the next run would take it for one of the pictures there"
+            )
+
+
+def _check_together(output: Path | None, options: SynthesisOptions) -> None:
     if output is None and options.sheet is None:
         raise SettingsError(
             f"give a name for what is written: a file that ends in {_SUFFIX}, or a folder; or --sheet"
         )
     if options.scenes and options.photos is None:
         raise SettingsError("--scenes are made of photos without the object: give them as --photos FOLDER")
+    if options.scenes and output is not None and is_vec_name(output):
+        raise SettingsError(f"{output}: scenes are written into a folder; give a name without {_SUFFIX}")
     if not options.scenes and (options.max_objects or options.max_scale):
         raise SettingsError("--max-objects and --max-scale are for --scenes: add it, or leave them out")
-    if options.sheet is not None:
-        if options.sheet.suffix.lower() not in IMAGE_SUFFIXES:
-            raise SettingsError(f"--sheet {options.sheet}: give a name that ends in .png")
-        check_output_file(options.sheet)
-    if output is None:
-        pass
-    elif is_vec_name(output):
-        if options.scenes:
-            raise SettingsError(f"{output}: scenes are written into a folder; give a name without {_SUFFIX}")
-        check_output_file(output)
-    elif output.suffix[1:].isalpha() and not output.is_dir():
+
+
+def _check_folder(folder: Path) -> None:
+    if folder.suffix[1:].isalpha() and not folder.is_dir():
         raise SettingsError(
-            f"{output}: samples are written as {_SUFFIX} files, or into a folder, whose name has no such ending"
+            f"{folder}: samples are written as {_SUFFIX} files, or into a folder, whose name has no such ending"
         )
-    elif output.exists() and (not output.is_dir() or any(output.iterdir())):
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise SettingsError(
-            f"{output}: a new folder is written, and this one is there; give another name, or remove it"
+            f"{folder}: a new folder is written, and this one is there; give another name, or remove it"
         )
-    refuse_overwriting([path for path in (output, options.sheet) if path], kept=[positives])
-    for path in (output, options.sheet):
-        for source in (positives, options.photos):
-            if (
-                path
-                and source
-                and not is_vec_name(path)
-                and real_path(path).is_relative_to(real_path(source))
-            ):
-                raise SettingsError(
-                    f"{path} lies in {source}, which is read: the next run would take it for one of the pictures there"
-                )
 
 
 def synthesize(
