@@ -17,8 +17,9 @@ from vjcascade.formats.annotations.opencv_lists import Box
 from vjcascade.imaging import IMAGE_SUFFIXES, read_cutout, resize_crop
 from vjcascade.synthesis.geometry import Places
 from vjcascade.training.data.copies import MOST_ALIKE, Region, told_from_mirrored
-from vjcascade.training.data.crops import MAX_GROWTH, grow_to_shape, growth
+from vjcascade.training.data.crops import MAX_GROWTH, cut_window, grow_to_shape, growth, has_contrast
 from vjcascade.training.data.positives import MIN_POSITIVES, Positives, load_positives, propose_window
+from vjcascade.training.data.sources import pixel_digest
 from vjcascade.training.settings import Mirror
 from vjcascade.types import Size
 
@@ -222,8 +223,7 @@ def read_originals(  # noqa: PLR0913  what, how, and who hears of it
         )
     if not is_picture(source) and transparent is not None:
         raise SettingsError(f"a transparent grey level is for one picture, and {source} is none")
-    is_one = is_picture(source)
-    if is_one:
+    if is_picture(source):
         gray, opacity = read_cutout(source)
         if transparent is not None:
             level = checked_whole("transparent", transparent, le=255)
@@ -231,14 +231,14 @@ def read_originals(  # noqa: PLR0913  what, how, and who hears of it
             is_object = np.abs(gray.astype(np.int16) - level) > most
             opacity = np.where(is_object, opacity, np.uint8(0))
         if as_cutout or opacity.min() < 255:
-            cutout, size = _cutout(gray, opacity, window, source)
-            line = f"object: {cutout.name}, of which {Size(*cutout.pixels.shape[::-1])} pixels are not transparent"
-            return Originals((cutout,), size, mirror == Mirror.YES, frozenset(), (line,))
-    positives = load([gray] if is_one else source, window, at_least=1, keep_regions=True)
+            return _cutout(gray, opacity, window, source, may_mirror=mirror == Mirror.YES)
+        return _crop(gray, window, source, may_mirror=mirror == Mirror.YES)
+    positives = load(source, window, at_least=1, keep_regions=True)
     n_used = min(limit or len(positives), len(positives))
-    names = (source.name,) if is_one else positives.names
     originals = tuple(
-        Original.of_crop(positives.regions[i], positives.windows[i], names[i], int(positives.groups[i]))
+        Original.of_crop(
+            positives.regions[i], positives.windows[i], positives.names[i], int(positives.groups[i])
+        )
         for i in range(n_used)
     )
     may_mirror = mirror == Mirror.YES
@@ -258,10 +258,31 @@ def is_picture(source: Path) -> bool:
     return source.suffix.lower() in IMAGE_SUFFIXES and os.path.isfile(source)  # noqa: PTH113  names may be too long
 
 
+def _crop(gray: NDArray[np.uint8], window: Size | None, source: Path, *, may_mirror: bool) -> Originals:
+    """Return a picture that is one crop."""
+    height, width = gray.shape
+    whole = Box(0, 0, width, height)
+    size = _window_for(whole, window, source)
+    pixels = cut_window(gray, whole, size)
+    if not has_contrast(pixels):
+        raise SourceError(
+            f"{source}: no detector would see it, as its grey levels hardly differ; give another picture, or photos to "
+            "lay it over"
+        )
+    crop = Original.of_crop(Region.around(gray, whole, size), pixels, source.name, 0)
+    line = f"object: all of {source.name}, {Size(width, height)} pixels"
+    return Originals((crop,), size, may_mirror, frozenset([pixel_digest(gray)]), (line,))
+
+
 def _cutout(
-    gray: NDArray[np.uint8], opacity: NDArray[np.uint8], window: Size | None, source: Path
-) -> tuple[Original, Size]:
-    """Return what is solid of a picture, and the window of samples."""
+    gray: NDArray[np.uint8],
+    opacity: NDArray[np.uint8],
+    window: Size | None,
+    source: Path,
+    *,
+    may_mirror: bool,
+) -> Originals:
+    """Return what is solid of a picture."""
     solid = opacity >= SOLID
     if not solid.any():
         raise SourceError(
@@ -271,16 +292,26 @@ def _cutout(
     part = np.s_[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
     gray, opacity, solid = _spread(gray[part], solid[part]), opacity[part], solid[part]
     height, width = gray.shape
-    whole = Box(0, 0, width, height)
-    size = propose_window([(width, height)]) if window is None else window
+    size = _window_for(Box(0, 0, width, height), window, source)
+    grown = grow_to_shape(Box(0, 0, width, height), size)
+    cutout = Original(gray, opacity, Size(grown.width, grown.height), _outline(solid), source.name)
+    line = f"object: {source.name}, of which {Size(width, height)} pixels are not transparent"
+    reduced = cutout.reduced(max(gray.shape) / MAX_SIDE)
+    return Originals((reduced,), size, may_mirror, frozenset(), (line,))
+
+
+def _window_for(whole: Box, window: Size | None, source: Path) -> Size:
+    """Return the window of samples of one object: as given, or as proposed."""
+    try:
+        size = propose_window([(whole.width, whole.height)]) if window is None else window
+    except SourceError as error:
+        raise SourceError(f"{source}: {error}") from None
     if growth(whole, size) > MAX_GROWTH:
         raise SourceError(
-            f"{source}: what is not transparent of it, {width}x{height} pixels, is too far from the shape of the "
-            f"{size} window: it would fill less than 1/{MAX_GROWTH} of it; give another window"
+            f"{source}: the object, {whole.width}x{whole.height} pixels, is too far from the shape of the {size} "
+            f"window: it would fill less than 1/{MAX_GROWTH} of it; give another window"
         )
-    grown = grow_to_shape(whole, size)
-    cutout = Original(gray, opacity, Size(grown.width, grown.height), _outline(solid), source.name)
-    return cutout.reduced(max(gray.shape) / MAX_SIDE), size
+    return size
 
 
 def _spread(gray: NDArray[np.uint8], solid: NDArray[np.bool_]) -> NDArray[np.uint8]:
