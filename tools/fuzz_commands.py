@@ -115,7 +115,7 @@ _OPENCV_CHOICES = {
 _COMMANDS = {
     "train": ("crops", "photos"), "detect": ("model", "picture"), "negatives": ("model", "picture"), "report": ("model",),
     "inspect": ("model", "picture"), "convert": ("model", "output"), "compare stages": ("crops", "photos"),
-    "compare cascades": ("crops", "photos"), "compare tables": ("table",), "demo": ("wrong",), "samples": ("crops", "vec"),
+    "compare cascades": ("crops", "photos"), "compare tables": ("table",), "demo": ("wrong",), "samples": ("object", "vec"),
 }  # fmt: skip
 """Commands, and the kinds of values that their words without a name have. A whole demo takes too long."""
 
@@ -139,7 +139,8 @@ _SMALL = {
 
 _VALUES = {
     "crops": ("crops", "crops", "info.dat", "positives.txt", "positives.vec"),
-    "vec": ("out.vec", "out.vec", "new.vec", "out"),
+    "object": ("crops", "info.dat", "positives.vec", "crops/3.png", "photos/0.png", "deep.png"),
+    "vec": ("out.vec", "out.vec", "new.vec", "out", "made"),
     "photos": ("photos", "photos", "bg.txt", "./photos/"),
     "model": ("model.xml", "model.xml", "lbp.xml", "old.xml", "run", "run/cascade.xml", "model.yml.gz"),
     "picture": ("photos/0.png", "photos", "crops", "video.mp4", "photos/0.png crops/0.png", "deep.png"),

@@ -97,6 +97,8 @@ def test_samples_that_look_like_another_size_are_told_of(run, photos, rng):
         ("info.dat", "give a name for what is written"),
         ("info.dat photos --make 5", "photos: a new folder is written, and this one is there"),
         ("info.dat a.vec --turn 9", "for altered samples of them, say how many: --make 2000"),
+        ("info.dat a.vec --make 99999999999999999999", "Must be <= 1000000"),
+        ("info.dat a.vec --make 5 --scenes --photos photos --max-scale nan", "Must be >= 1"),
         ("info.dat a.vec --make 5 --turn 200", "--turn 200.0 is not in [0, 180]"),
         ("info.dat a.vec --make 5 --blur nan", "--blur nan is not in [0, 20]"),
         ("info.dat a.vec --make 5 --photos photos", "crops show what is around them"),

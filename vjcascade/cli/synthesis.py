@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from vjcascade.cli.options import CountOption, FlagOption, WholeOption
+from vjcascade.cli.options import FlagOption, WholeOption
 from vjcascade.errors import SettingsError, SourceError
 from vjcascade.files import real_path
 from vjcascade.messages import pluralize
@@ -34,6 +34,9 @@ _OF_ONE_PICTURE = 1000
 
 _ON_A_SHEET = 96
 """Altered samples for a sheet alone where no number is given."""
+
+_MOST, _MOST_OBJECTS = 1_000_000, 100
+"""More samples or scenes, or objects in a scene, are a slip."""
 
 GreyLevel = Annotated[WholeOption, Parameter(validator=Number(gte=0, lte=255))]
 
@@ -68,14 +71,14 @@ class SynthesisOptions:
         Same seed, same files.
     """
 
-    make: CountOption | None = None
+    make: Annotated[WholeOption | None, Parameter(validator=Number(gte=1, lte=_MOST))] = None
     scenes: FlagOption = False
     photos: Path | None = None
     sheet: Path | None = None
     transparent: GreyLevel | None = None
     tolerance: GreyLevel | None = None
     mirror: Mirror = Mirror.AUTO
-    max_objects: CountOption | None = None
+    max_objects: Annotated[WholeOption | None, Parameter(validator=Number(gte=1, lte=_MOST_OBJECTS))] = None
     max_scale: Annotated[float | None, Parameter(validator=Number(gte=1))] = None
     seed: Annotated[WholeOption, Parameter(validator=Number(gte=0))] = 0
 
