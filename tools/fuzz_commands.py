@@ -116,6 +116,7 @@ _COMMANDS = {
     "train": ("crops", "photos"), "detect": ("model", "picture"), "negatives": ("model", "picture"), "report": ("model",),
     "inspect": ("model", "picture"), "convert": ("model", "output"), "compare stages": ("crops", "photos"),
     "compare cascades": ("crops", "photos"), "compare tables": ("table",), "demo": ("wrong",), "samples": ("object", "vec"),
+    "check": ("crops", "photos"), "evaluate": ("model", "scenes"), "tune": ("model", "scenes"),
 }  # fmt: skip
 """Commands, and the kinds of values that their words without a name have. A whole demo takes too long."""
 
@@ -125,6 +126,9 @@ _SMALL = {
     "inspect": {"--threads": "1"},
     "negatives": {"--threads": "1"},
     "samples": {"--window": "8x8", "--threads": "1"},
+    "check": {"--window": "8x8", "--threads": "1"},
+    "evaluate": {"--threads": "1"},
+    "tune": {"--output": "tuned.xml", "--threads": "1"},
     "compare stages": {
         "--window": "8x8", "--stages": "1", "--rounds": "2", "--seeds": "1", "--samples": "30", "--pool": "50",
         "--boosters": "adaboost", "--costs": "2", "--threads": "1",
@@ -142,6 +146,7 @@ _VALUES = {
     "object": ("crops", "info.dat", "positives.vec", "crops/3.png", "photos/0.png", "deep.png"),
     "vec": ("out.vec", "out.vec", "new.vec", "out", "made"),
     "photos": ("photos", "photos", "bg.txt", "./photos/"),
+    "scenes": ("scenes.txt", "scenes.txt", "info.dat"),
     "model": ("model.xml", "model.xml", "lbp.xml", "old.xml", "run", "run/cascade.xml", "model.yml.gz"),
     "picture": ("photos/0.png", "photos", "crops", "video.mp4", "photos/0.png crops/0.png", "deep.png"),
     "table": ("table.csv", "table.csv table.csv", "table.csv other.csv"),

@@ -222,6 +222,7 @@ def test_a_page(run, easy, accept_all):
         (("{m}", "--html", "{m}"), "would overwrite the model"),
         (("{m}", "small.png", "--html", "small.png"), "would overwrite the model or an input"),
         (("{m}", "--html", "no/page.html"), "there is no folder"),
+        (("{m}", "--html", "out.xml"), "a page is written; give a name that ends in .html"),
         (("{m}", "--seed", "-1"), "--seed"),
     ],
 )

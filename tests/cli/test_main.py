@@ -29,6 +29,7 @@ COMMANDS = (
     "inspect",
     "convert",
     "samples",
+    "check",
     "warmup",
     "demo",
 )

@@ -117,6 +117,7 @@ def test_samples_that_look_like_another_size_are_told_of(run, photos, rng):
         ("info.dat nowhere/a.vec", "there is no folder"),
         ("nothing.dat a.vec", "nothing.dat does not exist"),
         ("info.dat a.vec --window 300x20", "300x20"),
+        ("info.dat a.vec --window 24x1", "3 to 256"),
         ("coco.json a.vec --label car", "car"),
         ("info.dat a.vec --limit 0", "Must be >= 1"),
         ("photos a.vec --min-side 500", "0 of 8 image files in photos can be used as positives, at least 1 is needed"),

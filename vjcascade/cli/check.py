@@ -61,7 +61,7 @@ def check(  # noqa: PLR0913  each is a user's choice
     from vjcascade.checking.results import as_json, text_lines
     from vjcascade.cli.compiling import SECONDS_FOR_TRAINING, compile_notice
     from vjcascade.cli.console import PlainConsole, ProgressLine
-    from vjcascade.cli.outputs import check_output_file, refuse_overwriting
+    from vjcascade.cli.outputs import check_page, refuse_overwriting
     from vjcascade.files import write_atomic
     from vjcascade.training import preset_settings, read_settings
     from vjcascade.training.events import Event, Progress
@@ -70,8 +70,8 @@ def check(  # noqa: PLR0913  each is a user's choice
         from vjcascade.report.check import build_check_report
         from vjcascade.report.templates import template
 
-        check_output_file(html)
         refuse_overwriting([html], [positives, negatives])
+        check_page(html)
         template("check.html")  # what is missing is said before the work
     planned = preset_settings(preset) if settings is None else read_settings(settings, preset=preset)
     with compile_notice(SECONDS_FOR_TRAINING), ProgressLine(PlainConsole(sys.stderr)) as line:

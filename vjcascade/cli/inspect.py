@@ -13,7 +13,7 @@ from cyclopts.validators import Number
 
 from vjcascade.cascade import CHANGES, OPERATING_POINT
 from vjcascade.cli.options import WHOLE, CountOption, FlagOption
-from vjcascade.cli.outputs import check_output_file, refuse_overwriting
+from vjcascade.cli.outputs import check_page, refuse_overwriting
 from vjcascade.errors import ModelError, SettingsError
 from vjcascade.files import write_atomic
 from vjcascade.formats.cascade_files import recorded_settings
@@ -72,8 +72,8 @@ def inspect(
         from vjcascade.report.templates import template
         from vjcascade.report.training_run import run_of
 
-        check_output_file(html)
         refuse_overwriting([html], [model, *pictures])
+        check_page(html)
         template("inspection.html")  # what is missing is said before the work
     cascade = Cascade.load(model)
     scan = _scan(cascade, pictures, seed, threads) if pictures else None

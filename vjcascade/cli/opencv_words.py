@@ -211,7 +211,9 @@ def in_other_words(command: Sequence[str]) -> str:
 
 def notes_on(given: Mapping[str, str], remarks: Mapping[str, str]) -> list[str]:
     """Return a line on what became of each option that was given."""
-    return [f"  {f'{name} {value}'.rstrip()}: {remarks[name]}" for name, value in given.items()]
+    from vjcascade.formats.annotations.pictures import brief
+
+    return [f"  {f'{name} {brief(value)}'.rstrip()}: {remarks[name]}" for name, value in given.items()]
 
 
 def note_on_values(origin: str, values: Mapping[str, str]) -> list[str]:

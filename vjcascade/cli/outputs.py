@@ -10,6 +10,8 @@ from pathlib import Path
 from vjcascade.errors import SettingsError
 from vjcascade.files import made_folder, nameless_file, real_path
 
+PAGE_SUFFIXES = (".html", ".htm")
+
 
 def check_output_file(path: Path) -> None:
     """Refuse a file that cannot be written.
@@ -29,6 +31,19 @@ def check_output_file(path: Path) -> None:
     if not folder.is_dir():
         raise SettingsError(f"{path}: there is no folder {folder}; make it first")
     _try_to_write(folder, f"{path}: no file can be written there")
+
+
+def check_page(path: Path) -> None:
+    """Refuse a page that cannot be written, or whose name is not that of a page.
+
+    Raises
+    ------
+    SettingsError
+        As for `check_output_file`, or if the name has another suffix than `PAGE_SUFFIXES`.
+    """
+    check_output_file(path)
+    if path.suffix.lower() not in PAGE_SUFFIXES:
+        raise SettingsError(f"{path}: a page is written; give a name that ends in {PAGE_SUFFIXES[0]}")
 
 
 @contextmanager

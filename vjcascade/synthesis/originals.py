@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from vjcascade.cascade import checked_window
 from vjcascade.checks import checked_whole
 from vjcascade.errors import SettingsError, SourceError
 from vjcascade.formats.annotations.opencv_lists import Box
@@ -303,7 +304,7 @@ def _cutout(
 def _window_for(whole: Box, window: Size | None, source: Path) -> Size:
     """Return the window of samples of one object: as given, or as proposed."""
     try:
-        size = propose_window([(whole.width, whole.height)]) if window is None else window
+        size = propose_window([(whole.width, whole.height)]) if window is None else checked_window(window)
     except SourceError as error:
         raise SourceError(f"{source}: {error}") from None
     if growth(whole, size) > MAX_GROWTH:

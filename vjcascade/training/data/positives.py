@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vjcascade.cascade import MAX_WINDOW_SIDE
+from vjcascade.cascade import MAX_WINDOW_SIDE, checked_window
 from vjcascade.errors import ImageError, SourceError
 from vjcascade.formats.annotations.opencv_lists import Box
 from vjcascade.imaging import image_size
@@ -212,8 +212,11 @@ def load_positives(  # noqa: PLR0913  what, how, and who hears of it
     SourceError
         If there is no source, too few positives of it can be used, a picture does not fit into memory, or `strict`
         finds fault.
+    SettingsError
+        If the window cannot be used.
     """
     min_side = max(min_side or 1, 1)
+    window = None if window is None else checked_window(window)
     listing = list_pictures(source, "positives", label=label, window=window)
     notes = list(listing.notes)
     if window is None and listing.window is not None:
