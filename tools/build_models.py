@@ -185,7 +185,7 @@ RECIPES: Mapping[str, Recipe] = {
         "newspapers of around 2005 did: expect it to work less well on others",
         data="{crops} pictures of frontal faces, and {photos} photos, graphics and textures without faces, each also turned by 180 "
         "degrees; at last also 351 photos of people, their faces left out. The faces are those of Caltech 10,000 Web Faces, Labeled Faces in the Wild, and OpenCV's own training file (three "
-        "of its ten variants of each face); of each there is an altered copy, as `tools/face_pictures.py` makes it. Side: 2.6 times "
+        "of its ten variants of each face); of each there is an altered copy, half of them dithered, as `tools/face_pictures.py` makes it. Side: 2.6 times "
         "the mean of the eye distance and the distance from the eyes to the mouth",
         terms="None of the pictures is part of this project. They were gathered from the web and from newspapers for research, without "
         "the consent of those in them: keep that in mind where you use the model",

@@ -1,9 +1,10 @@
 """The pictures that models/frontalface.xml is trained on: faces as old, printed and small photos show them, too.
 
 Faces of the web are sharper than those of scanned newspapers and of group pictures. Besides each face as it is, there
-is an altered copy: turned, shifted and scaled a little, every second one mirrored, unevenly lit, blurred and noisy. All pictures of a face stand in one
+is an altered copy: turned, shifted and scaled a little, every second one mirrored, unevenly lit, blurred and noisy, and half of
+them printed: of few grey levels, dithered. All pictures of a face stand in one
 strip, so that they stay on one side when samples are held out. Photos without faces are given turned by 180 degrees
-as well, noisy as the faces. Photos of people show what is near faces: hands, knees, clothes.
+as well, noisy and printed as the faces. Photos of people show what is near faces: hands, knees, clothes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 from scipy.ndimage import gaussian_filter
 
 from vjcascade.imaging import image_size, read_gray, resize_crop, write_image
@@ -50,6 +52,18 @@ MAX_NOISE = 0.15
 
 MAX_GAMMA = 1.6
 """Of the grey levels' curve; at least its inverse."""
+
+PRINTED_SHARE = 0.5
+"""Of altered faces and turned photos, which are dithered."""
+
+MAX_PRINTED_SIDE = 60
+"""Pixels of a printed face; at least those of the window."""
+
+MIN_GREYS, MAX_GREYS = 4, 16
+"""Grey levels of pictures that are dithered to few of them."""
+
+SCREEN = 3
+"""Dots of a printer to a pixel of the scanned print, each way."""
 
 MAX_SLOPE = 40.0
 """Grey levels from one side of a face to the other, light that falls from there."""
@@ -98,7 +112,9 @@ def write_turned_photos(photos: Path, folder: Path, n_threads: int) -> None:
         gray = read_gray(path)
         rng = _rng(gray)
         turned = gray[::-1, ::-1] if rng.random() < 0.5 else gray[::-1]
-        write_image(folder / f"{path.stem}.png", _worsened(turned, rng))
+        worsened = _worsened(turned, rng)
+        printed = rng.random() < PRINTED_SHARE
+        write_image(folder / f"{path.stem}.png", _printed(worsened, rng) if printed else worsened)
 
     for _ in ordered_map(turn, sorted(photos.glob("*.jpg")), n_threads):
         pass
@@ -135,7 +151,24 @@ def altered(face: Gray, window: Size) -> Gray:
     slope = rng.uniform(-MAX_SLOPE, MAX_SLOPE, 2)
     rows, columns = np.mgrid[-0.5 : 0.5 : DETAIL.height * 1j, -0.5 : 0.5 : DETAIL.width * 1j]
     lit = np.clip(detailed + slope[0] * rows + slope[1] * columns, 0, 255).astype(np.uint8)
-    return _worsened(resize_crop(lit, window), rng)
+    if rng.random() >= PRINTED_SHARE:
+        return _worsened(resize_crop(lit, window), rng)
+    scale = (MAX_PRINTED_SIDE / window.width) ** rng.random()
+    side = Size(round(scale * window.width), round(scale * window.height))
+    return resize_crop(_printed(_worsened(resize_crop(lit, side), rng), rng), window)
+
+
+def _printed(gray: Gray, rng: np.random.Generator) -> Gray:
+    """Return a picture as prints and old screens show it: in black dots, or dithered to a few grey levels."""
+    picture = Image.fromarray(gray)
+    if rng.random() < 0.5:
+        dots = picture.resize((SCREEN * picture.width, SCREEN * picture.height), Image.Resampling.BICUBIC)
+        return np.asarray(dots.convert("1").convert("L").resize(picture.size, Image.Resampling.BOX))
+    greys = np.linspace(gray.min(), gray.max(), rng.integers(MIN_GREYS, MAX_GREYS + 1))
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([level for grey in greys for level in [round(grey)] * 3])
+    dithered = picture.convert("RGB").quantize(palette=palette, dither=Image.Dither.FLOYDSTEINBERG)
+    return np.asarray(dithered.convert("L"))
 
 
 def _worsened(gray: Gray, rng: np.random.Generator) -> Gray:
