@@ -131,7 +131,7 @@ def measure_opencv(cascade: Cascade, photos: Photos, arguments: argparse.Namespa
     n_windows, seconds = 0, 0.0
     with LibraryProcess(find_oracle(arguments.oracle), "cv2") as cv:
         for photo in photos:
-            cv.ask("prepare", xml=file, picture=photo, n_threads=1)
+            cv.ask("prepare", xml=file, n_threads=1, picture=photo)
             seconds += cv.ask("measure")["cpu"]
             n_windows += sum(visited(Scanner(cascade), photo))
     return n_windows / seconds / 1e6

@@ -134,22 +134,24 @@ class Library:
             self._classifiers[xml] = classifier
         return self._classifiers[xml]
 
-    def prepare(self, xml: str, picture: Any, n_threads: int) -> dict[str, Any]:
-        """Make ready to `measure` detection in a picture with the settings that most programs leave as they are."""
-        self._detect = self.detection(xml, picture, int(n_threads))
+    def prepare(self, xml: str, n_threads: int, **pictures: Any) -> dict[str, Any]:
+        """Make ready to `measure` detection in pictures with the settings that most programs leave as they are."""
+        detect, shown = self.detection(xml, int(n_threads)), list(pictures.values())
+        self._detect = lambda: [detect(picture) for picture in shown]
         return {}
 
-    def detection(self, xml: str, picture: Any, n_threads: int) -> Any:
-        """Return a function that detects and returns boxes."""
+    def detection(self, xml: str, n_threads: int) -> Any:
+        """Return a function that detects in a picture and returns boxes."""
         raise NotImplementedError
 
     def measure(self) -> dict[str, Any]:
-        """Detect once: boxes (n, 4), seconds by the clock, and of all processors."""
+        """Detect once: boxes and numbers of their pictures (n, 5), seconds by the clock, and of all processors."""
         time.sleep(REST)
         wall, cpu = time.perf_counter(), time.process_time()
-        boxes = self._detect()
+        found = self._detect()
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        return {"boxes": np.asarray(boxes, np.int32).reshape(-1, 4), "wall": wall, "cpu": cpu}
+        boxes = [[*map(int, box), i] for i, each in enumerate(found) for box in each]
+        return {"boxes": np.asarray(boxes, np.int32).reshape(-1, 5), "wall": wall, "cpu": cpu}
 
     def compare(self, models: Any, cases: Any, **pictures: Any) -> dict[str, Any]:
         """Detect with every model (n_models,) in every one of its cases (n_models, n_cases, 7).
@@ -193,11 +195,11 @@ class OpenCV(Library):
         """Return the version and the folder of the model files."""
         return {"version": f"OpenCV {self.module.__version__}", "models": self.module.data.haarcascades}
 
-    def detection(self, xml: str, picture: Any, n_threads: int) -> Any:
-        """Return a function that detects and returns boxes."""
+    def detection(self, xml: str, n_threads: int) -> Any:
+        """Return a function that detects in a picture and returns boxes."""
         self.module.setNumThreads(n_threads)
         classifier = self.module.CascadeClassifier(xml)
-        return lambda: classifier.detectMultiScale(picture, scaleFactor=1.1, minNeighbors=3)
+        return lambda picture: classifier.detectMultiScale(picture, scaleFactor=1.1, minNeighbors=3)
 
 
 class Vjcascade(Library):
@@ -217,13 +219,13 @@ class Vjcascade(Library):
 
         return {"version": f"vjcascade {vjcascade.__version__} (numba {numba.__version__})"}
 
-    def detection(self, xml: str, picture: Any, n_threads: int) -> Any:
-        """Return a function that detects and returns boxes."""
+    def detection(self, xml: str, n_threads: int) -> Any:
+        """Return a function that detects in a picture and returns boxes."""
         from vjcascade import Cascade
         from vjcascade.detection import Detector
 
         detector = Detector(Cascade.load(xml), scale_factor=1.1, min_neighbors=3, n_threads=n_threads)
-        return lambda: detector.detect(picture).boxes
+        return lambda picture: detector.detect(picture).boxes
 
 
 LIBRARIES = {"cv2": OpenCV, "vjcascade": Vjcascade}

@@ -60,13 +60,13 @@ def test_what_is_found_is_all_that_lies_on_the_mask(weak, picture, options, mask
 @pytest.fixture
 def scans(monkeypatch):
     """Return the list of (level height, rows) of all scans."""
-    found, scan_rows = [], Scanner.scan_rows
+    found, scan_levels = [], Scanner.scan_levels
 
     def spy(self, integrals, rows, **options):
-        found.append((integrals.size.height, list(rows)))
-        return scan_rows(self, integrals, rows, **options)
+        found.extend((size.height, list(each)) for size, each in zip(integrals.sizes, rows, strict=True))
+        return scan_levels(self, integrals, rows, **options)
 
-    monkeypatch.setattr(Scanner, "scan_rows", spy)
+    monkeypatch.setattr(Scanner, "scan_levels", spy)
     return found
 
 

@@ -209,11 +209,11 @@ def test_several_cascades_find_what_each_finds_alone(several, rng, min_neighbors
 def test_levels_and_integral_images_are_shared(several, rng, monkeypatch):
     made = []
 
-    def count(self, level, *args, _made=Scanner.integrals):
-        made.append(level.shape)
-        return _made(self, level, *args)
+    def count(self, levels, *args, _made=Scanner.integrals_of_levels):
+        made.extend(level.shape for level in levels)
+        return _made(self, levels, *args)
 
-    monkeypatch.setattr(Scanner, "integrals", count)
+    monkeypatch.setattr(Scanner, "integrals_of_levels", count)
     picture = builders.smooth_noise(rng, 70, 90)
     Detector([several[2], *several], n_threads=1).detect_each(picture)
     assert len(made) == len(set(made))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
+from vjcascade.detection.fast_nodes import FastNodes, fast_arrays, fast_nodes
 from vjcascade.features.families import family_of
 from vjcascade.features.haar import norm_rect_offsets
 from vjcascade.kernels.scan import Model
@@ -16,6 +17,8 @@ from vjcascade.types import FeatureType, Size
 
 class Layout(NamedTuple):
     """Where the corners of a window lie in flat integral images, relative to the window's index.
+
+    There are few layouts, whatever the sizes of pictures, so that offsets of a model are made once.
 
     Attributes
     ----------
@@ -31,6 +34,36 @@ class Layout(NamedTuple):
     plane: int
     step: int = 1
 
+    @classmethod
+    def fitting(cls, width: int, n_rows: int, step: int) -> Self:
+        """Return the layout for rows of some width.
+
+        Parameters
+        ----------
+        width : int
+            Items in a row that are used.
+        n_rows : int
+            Rows of an integral image.
+        step : int
+            Distance of windows in the scan.
+
+        Returns
+        -------
+        Layout
+            Rows and planes are not a power of two apart: in the caches their corners would stand in each other's way.
+
+        Examples
+        --------
+        >>> Layout.fitting(100, 101, 1), Layout.fitting(3000, 2001, 2)
+        (Layout(stride=144, plane=16912, step=1), Layout(stride=3088, plane=8389136, step=2))
+        """
+        least = -(-width // step) * step
+        stride = 2 ** max((least - ODD_ITEMS - 1).bit_length(), 6)
+        if stride > LONG_ROW:
+            stride = -(-(least - ODD_ITEMS) // LONG_ROW) * LONG_ROW
+        stride = -(-(stride + ODD_ITEMS) // step) * step
+        return cls(stride, 2 ** (n_rows * stride - 1).bit_length() + 33 * ODD_ITEMS, step)
+
     def offsets(self, window: Size) -> NDArray[np.uint32]:
         """Return the offset of every corner of a window, shape (2, height + 1, width + 1)."""
         column, phase = np.divmod(np.arange(window.width + 1), self.step)
@@ -41,8 +74,14 @@ class Layout(NamedTuple):
         return offsets.astype(np.uint32)
 
 
+ODD_ITEMS = 16
+"""One line of the cache."""
+
+LONG_ROW = 1024
+"""Rows that are longer are rounded up to a multiple of it, shorter ones to a power of two."""
+
 LAYOUTS_KEPT = 64
-"""Levels whose offsets are kept for the next picture of the same size: 48 bytes for each node and level."""
+"""Layouts whose offsets are kept for the next picture: 96 bytes for each node and layout."""
 
 MAX_FLOAT32_SUM = 2.0**126
 """No sum of votes of this size, nor the bounds around it, overflows in float32."""
@@ -81,7 +120,8 @@ class CompiledModel:
         self._by_layout: dict[Layout, tuple[NDArray[np.uint32], Model]] = {}
         self._stage_ends = cascade.tree_starts[cascade.stage_starts[1:]].astype(np.int32)
         self._thresholds = cascade.effective_thresholds.astype(np.float64)
-        self._bounds = _float32_bounds(self._numbers, self._stage_ends, self._thresholds)
+        self._fast = fast_nodes(cascade, self._corners)
+        self._bounds = _float32_bounds(self._numbers, self._stage_ends, self._thresholds, self._fast)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what depends on pictures: it is made again, and other threads may be adding to it."""
@@ -92,17 +132,26 @@ class CompiledModel:
 
         There are no such corners where windows are not normalised.
         """
+        if not self.tilted:
+            layout = layout._replace(plane=0)
         arrays = self._by_layout.get(layout)
         if arrays is None:
-            if len(self._by_layout) >= LAYOUTS_KEPT:
-                self._by_layout = {}  # threads that still hold the old one lose nothing
-            arrays = self._by_layout[layout] = self._for_new_layout(layout)
+            arrays = self._for_new_layout(layout)
+            kept = list(self._by_layout.items())[1 - LAYOUTS_KEPT :]
+            self._by_layout = dict(
+                [*kept, (layout, arrays)]
+            )  # threads that still hold the old one lose nothing
         return arrays
 
     def _for_new_layout(self, layout: Layout) -> tuple[NDArray[np.uint32], Model]:
         offsets = layout.offsets(self.window).ravel()
         rest = (self._links, self._stage_ends, self._thresholds, self._subsets, self._bounds)
-        return offsets[self._norm_corners], (offsets.take(self._corners), self._numbers, *rest)
+        return offsets[self._norm_corners], (
+            offsets.take(self._corners),
+            self._numbers,
+            *rest,
+            *fast_arrays(self._fast, offsets),
+        )
 
 
 def _node_numbers(cascade: Cascade) -> NDArray[np.float32]:
@@ -134,17 +183,24 @@ def _tree_of_node(cascade: Cascade) -> NDArray[np.intp]:
 
 
 def _float32_bounds(
-    numbers: NDArray[np.float32], stage_ends: NDArray[np.int32], thresholds: NDArray[np.float64]
+    numbers: NDArray[np.float32],
+    stage_ends: NDArray[np.int32],
+    thresholds: NDArray[np.float64],
+    fast: FastNodes | None,
 ) -> NDArray[np.float32]:
-    """Return between which sums in float32 it is open whether a window passes a stage, shape (n_stages, 2).
+    """Return between which sums in float32 it is open whether a window passes a stage, and their starts, (n_stages, 3).
 
-    Adding n numbers one by one in float32 errs by less than n * 2**-24 times the sum of their sizes, n * 2**-24
-    being small; twice that leaves room for the rounding of the bounds themselves.
+    Adding n numbers one by one in float32 errs by less than n * 2**-24 times the sum of their sizes, n * 2**-24 being
+    small, and rounding the numbers beforehand by 2**-24 of these; twice that leaves room for the rounding of the
+    bounds themselves.
     """
-    sizes = np.abs(numbers[:, 4:].astype(np.float64)).max(axis=1)  # a node without a leaf has 0
     first = np.append(0, stage_ends[:-1])
-    total = np.add.reduceat(sizes, first) if len(first) and len(sizes) else np.zeros(len(thresholds))
-    margins = (stage_ends - first + 2) * 2.0**-23 * (total + np.abs(thresholds))
+    if fast is not None:
+        starts, total = fast.sums.T
+    else:
+        sizes = np.abs(numbers[:, 4:].astype(np.float64)).max(axis=1)  # a node without a leaf has 0
+        total = np.add.reduceat(sizes, first) if len(first) and len(sizes) else np.zeros(len(thresholds))
+        starts = np.zeros(len(thresholds))
+    margins = (stage_ends - first + 3) * 2.0**-23 * (total + np.abs(thresholds))
     margins[total + np.abs(thresholds) > MAX_FLOAT32_SUM] = np.nan  # compares with nothing: all is open
-    bounds = np.stack([thresholds - margins, thresholds + margins], axis=1)
-    return bounds.astype(np.float32)
+    return np.stack([thresholds - margins, thresholds + margins, starts], axis=1).astype(np.float32)

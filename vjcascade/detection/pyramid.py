@@ -7,7 +7,8 @@ once, whichever cascades need them. Levels are scanned in parallel.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -15,10 +16,18 @@ from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
 from vjcascade.detection.scales import Level
-from vjcascade.detection.scanner import LevelIntegrals, RawWindows, Scanner
+from vjcascade.detection.scanner import RawWindows, Scanner
 from vjcascade.imaging import resize_exact
 from vjcascade.parallel import ordered_map
 from vjcascade.types import Detections, Size
+
+GROUP_PIXELS = 2**16
+"""Levels are scanned in one go until they have so many pixels: a scan has its cost, and groups are dealt to threads."""
+
+PIXELS_PER_THREAD = 2**17
+"""A thread that has less to do costs more than it saves."""
+
+_NOTHING = RawWindows(np.empty((0, 2), np.int32), np.empty(0), np.empty(0, np.int32), 0)
 
 Resize = Callable[[NDArray[np.uint8], Size], NDArray[np.uint8]]
 
@@ -73,21 +82,37 @@ def scan_pyramid(
     for p, plan in enumerate(plans):
         for i, level in enumerate(plan.levels):
             sharing[level.size, level.step].append((p, i))
+    found: list[list[RawWindows]] = [[_NOTHING] * len(plan.levels) for plan in plans]
 
-    def scan(job: tuple[tuple[Size, int], list[tuple[int, int]]]) -> list[RawWindows]:
-        (size, step), places = job
-        neediest = max((plans[p].scanner for p, _ in places), key=lambda scanner: scanner.n_images)
-        integrals = neediest.integrals(resize(gray, size), step)
-        return [_scan_level(plans[p], plans[p].levels[i], integrals) for p, i in places]
+    def scan(levels: Sequence[tuple[Size, int]]) -> None:
+        (_, step), users = levels[0], sorted({p for level in levels for p, _ in sharing[level]})
+        neediest = max((plans[p].scanner for p in users), key=lambda scanner: scanner.n_images)
+        integrals = neediest.integrals_of_levels([resize(gray, size) for size, _ in levels], step)
+        for p in users:
+            plan = plans[p]
+            places = [[i for q, i in sharing[level] if q == p] for level in levels]
+            for same in zip_longest(*places):  # two scales may come to one size
+                rows = [range(0) if i is None else plan.levels[i].rows for i in same]
+                each = plan.scanner.scan_levels(integrals, rows, skip=plan.skip, min_stages=plan.min_stages)
+                for i, raw in zip(same, each, strict=True):
+                    if i is not None:
+                        found[p][i] = raw
 
-    found: dict[tuple[int, int], RawWindows] = {}
-    for places, raw in zip(sharing.values(), ordered_map(scan, sharing.items(), n_threads), strict=True):
-        found.update(zip(places, raw, strict=True))
-    return [[found[p, i] for i in range(len(plan.levels))] for p, plan in enumerate(plans)]
+    groups = list(_groups(sharing))
+    n_pixels = sum(size.width * size.height for size, _ in sharing)
+    list(ordered_map(scan, groups, min(n_threads, 1 + n_pixels // PIXELS_PER_THREAD)))
+    return found
 
 
-def _scan_level(plan: Plan, level: Level, integrals: LevelIntegrals) -> RawWindows:
-    return plan.scanner.scan_rows(integrals, level.rows, skip=plan.skip, min_stages=plan.min_stages)
+def _groups(levels: Iterable[tuple[Size, int]]) -> Iterator[list[tuple[Size, int]]]:
+    """Put levels of one step together, as they come, until they have `GROUP_PIXELS`."""
+    by_step: dict[int, list[tuple[Size, int]]] = defaultdict(list)
+    for level in levels:
+        group = by_step[level[1]]
+        group.append(level)
+        if sum(size.width * size.height for size, _ in group) >= GROUP_PIXELS:
+            yield by_step.pop(level[1])
+    yield from by_step.values()
 
 
 def raw_detections(plan: Plan, raw: Sequence[RawWindows]) -> Detections:
@@ -106,19 +131,20 @@ def raw_detections(plan: Plan, raw: Sequence[RawWindows]) -> Detections:
         In the order of the levels, then row and column; boxes in picture pixels. Rounding may take boxes out
         of the picture, by half a level pixel at most.
     """
-    return Detections.joined(
-        _with_margins(plan.scanner.cascade, level, found)
-        for level, found in zip(plan.levels, raw, strict=True)
-    )
-
-
-def _with_margins(cascade: Cascade, level: Level, raw: RawWindows) -> Detections:
-    """Return windows in picture pixels; scores say how far sums lie above the last evaluated stage's threshold."""
-    n = len(raw)
+    sizes = [len(found) for found in raw]
+    n = sum(sizes)
     if n == 0:
         return Detections.empty()
-    margins = raw.sums
-    if cascade.n_stages:
-        thresholds = cascade.effective_thresholds.astype(np.float64)
-        margins = margins - thresholds[np.minimum(raw.stages, cascade.n_stages - 1)]
-    return Detections(level.boxes(raw.positions), margins, np.ones(n, np.int32), raw.stages)
+    cascade, joined = plan.scanner.cascade, RawWindows.joined(raw)
+    boxes = [
+        level.boxes(found.positions) for level, found in zip(plan.levels, raw, strict=True) if len(found)
+    ]
+    return Detections(np.concatenate(boxes), _margins(cascade, joined), np.ones(n, np.int32), joined.stages)
+
+
+def _margins(cascade: Cascade, raw: RawWindows) -> NDArray[np.float64]:
+    """Return how far sums lie above the last evaluated stage's threshold."""
+    if not cascade.n_stages:
+        return raw.sums
+    thresholds = cascade.effective_thresholds.astype(np.float64)
+    return raw.sums - thresholds[np.minimum(raw.stages, cascade.n_stages - 1)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Self
 
 import numpy as np
@@ -13,40 +14,45 @@ from vjcascade.cascade import Cascade
 from vjcascade.detection.compiled import CompiledModel, Layout
 from vjcascade.detection.scales import Rows, row_array
 from vjcascade.kernels.integral import deinterleave, fill_integrals, fill_tilted
-from vjcascade.kernels.lanes import LANES
-from vjcascade.kernels.scan import TILE, evaluate_crops, scan_grid
+from vjcascade.kernels.scan import TILE, WIDE, evaluate_crops, scan_grid
 from vjcascade.kernels.stage_sums import fill_stage_sums
 from vjcascade.parallel import blocks, checked_threads, run_all
 from vjcascade.types import Size
 
 CROPS_PER_TASK = 512
 
-PADDING = TILE + LANES
+PADDING = TILE + WIDE
 """Items that a scan may read behind the last row of an integral image: a tile that begins in the last window."""
 
-MAX_ITEMS = 2**32
-"""Most items of integral images: corners are found by offsets of 32 bits."""
+MAX_ITEMS = 2**31
+"""Most items of integral images: corners are found by signed offsets of 32 bits."""
 
 
 @dataclass(frozen=True, eq=False)
 class LevelIntegrals:
-    """The integral images of one level image.
+    """The integral images of level images, one below the other.
 
     Attributes
     ----------
-    size : Size
-        Size of the level image, in pixels.
+    sizes : tuple of Size
+        Of the level images, in pixels.
+    tops : tuple of int
+        The first row of each, of zeros.
     planes : ndarray of shape (n,), dtype int32
-        Integral image and, if the cascade has tilted features, tilted integral image, row after row as `layout`
+        Integral images and, if the cascade has tilted features, tilted integral images, row after row as `layout`
         tells, and `PADDING` zeros, because the scan reads whole blocks of windows.
+    shorts : ndarray of shape (n,), dtype uint16
+        The planes modulo 2**16.
     squared : ndarray of shape (n,), dtype uint32
-        Squared integral image, modulo 2**32, in the same way; no items for LBP cascades.
+        Squared integral images, modulo 2**32, in the same way; no items for LBP cascades.
     layout : Layout
         Of the planes; windows can be scanned at its step only.
     """
 
-    size: Size
+    sizes: tuple[Size, ...]
+    tops: tuple[int, ...]
     planes: NDArray[np.int32]
+    shorts: NDArray[np.uint16]
     squared: NDArray[np.uint32]
     layout: Layout
 
@@ -112,7 +118,7 @@ class Scanner:
         return 1 + self._model.has_contrast + self._model.tilted
 
     def integrals(self, level: NDArray[np.uint8], step: int = 1) -> LevelIntegrals:
-        """Compute what a scan needs.
+        """Compute what a scan of one level image needs; see `integrals_of_levels`.
 
         Parameters
         ----------
@@ -131,30 +137,56 @@ class Scanner:
         ValueError
             If `level` has another shape or dtype, or is too large.
         """
-        if level.ndim != 2 or level.dtype != np.uint8:
-            raise ValueError(
-                f"a level of shape {level.shape} and dtype {level.dtype} does not fit: (h, w) uint8 expected; "
-                "`vjcascade.imaging.to_gray` brings pictures there"
-            )
-        level = np.require(level, np.uint8, ["C", "W"])  # kernels are compiled for such arrays only
-        height, width = level.shape
-        stride = -(-(width + 1) // step) * step
-        n_planes, plane = 1 + self._model.tilted, (height + 1) * stride
-        if n_planes * plane > MAX_ITEMS:
-            raise ValueError(
-                f"a level of {width}x{height} pixels is too large to scan; make the picture smaller"
-            )
-        flat = np.empty(n_planes * plane + PADDING, np.int32)
-        flat_squared = np.empty(plane + PADDING if self._model.has_contrast else 0, np.uint32)
-        flat[-PADDING:] = 0
-        planes = flat[: n_planes * plane].reshape(n_planes, height + 1, stride)
-        squared = flat_squared[:-PADDING].reshape(-1, stride)
-        fill_integrals(level, step, planes[0], squared)
-        if self._model.tilted:
-            tilted = np.empty((height + 1, width + 1), np.int32)
-            fill_tilted(level, tilted)
-            deinterleave(tilted, step, planes[1])
-        return LevelIntegrals(Size(width, height), flat, flat_squared, Layout(stride, plane, step))
+        return self.integrals_of_levels([level], step)
+
+    def integrals_of_levels(self, levels: Sequence[NDArray[np.uint8]], step: int = 1) -> LevelIntegrals:
+        """Compute what one scan of several level images needs: small ones are worth no scan of their own.
+
+        Parameters
+        ----------
+        levels : sequence of ndarray of shape (h, w), dtype uint8
+            Level images, grey, at least one.
+        step : int
+            Distance of windows in the scan, >= 1.
+
+        Returns
+        -------
+        LevelIntegrals
+            For this scanner, or another one that needs no more.
+
+        Raises
+        ------
+        ValueError
+            If a level has another shape or dtype, or they are too large.
+        """
+        for level in levels:
+            if level.ndim != 2 or level.dtype != np.uint8:
+                raise ValueError(
+                    f"a level of shape {level.shape} and dtype {level.dtype} does not fit: (h, w) uint8 expected; "
+                    "`vjcascade.imaging.to_gray` brings pictures there"
+                )
+        sizes = tuple(Size(level.shape[1], level.shape[0]) for level in levels)
+        widest = max(size.width for size in sizes)
+        tops = tuple(accumulate((size.height + 1 for size in sizes), initial=0))
+        tilted, n_rows = self._model.tilted, tops[-1]
+        layout = Layout.fitting(widest + 1, n_rows, step)
+        n_items, stride = n_rows * layout.stride, layout.stride
+        if n_items + tilted * layout.plane > MAX_ITEMS:
+            raise ValueError(f"a level of {sizes[0]} pixels is too large to scan; make the picture smaller")
+        planes = np.empty(n_items + tilted * layout.plane + PADDING, np.int32)
+        squared = np.empty(n_items + PADDING if self._model.has_contrast else 0, np.uint32)
+        planes[-PADDING:] = 0
+        upright, turned = planes[:n_items].reshape(-1, stride), planes[layout.plane :]
+        squares = squared[:-PADDING].reshape(-1, stride)
+        for given, top in zip(levels, tops, strict=False):
+            level = np.require(given, np.uint8, ["C", "W"])  # kernels are compiled for such arrays only
+            rows = slice(top, top + len(level) + 1)
+            fill_integrals(level, step, upright[rows], squares[rows])
+            if tilted:
+                image = np.empty((level.shape[0] + 1, level.shape[1] + 1), np.int32)
+                fill_tilted(level, image)
+                deinterleave(image, step, turned[:n_items].reshape(-1, stride)[rows])
+        return LevelIntegrals(sizes, tops[:-1], planes, planes.astype(np.uint16), squared, layout)
 
     def scan_rows(
         self,
@@ -164,7 +196,7 @@ class Scanner:
         skip: bool = False,
         min_stages: int | None = None,
     ) -> RawWindows:
-        """Look at the windows of some rows.
+        """Look at the windows of some rows of a single level; see `scan_levels`.
 
         Parameters
         ----------
@@ -187,23 +219,72 @@ class Scanner:
         ValueError
             If a row lies outside, or this cascade needs an integral image that is not there.
         """
-        window, size, layout = self.cascade.window, integrals.size, integrals.layout
-        n_rows = size.height - window.height + 1
-        ys = row_array(range(n_rows) if rows is None else rows).astype(np.int64, copy=False)
-        if len(ys) and not (ys.min() >= 0 and ys.max() < n_rows):
-            raise ValueError(f"rows {ys} are not all in [0, {max(n_rows, 0)})")
+        (size,) = integrals.sizes
+        visited = range(size.height - self.cascade.window.height + 1) if rows is None else rows
+        return self.scan_levels(integrals, [visited], skip=skip, min_stages=min_stages)[0]
+
+    def scan_levels(
+        self,
+        integrals: LevelIntegrals,
+        rows: Sequence[Rows],
+        *,
+        skip: bool = False,
+        min_stages: int | None = None,
+    ) -> list[RawWindows]:
+        """Look at the windows of some rows of each level.
+
+        Parameters
+        ----------
+        integrals : LevelIntegrals
+            From `integrals_of_levels`; with a step above 1, so many columns lie between windows.
+        rows : sequence of range or ndarray of shape (n,), dtype intp
+            `y` of the windows, in level pixels, ascending; for each level.
+        skip, min_stages : bool, int or None, optional
+            As for `scan_rows`.
+
+        Returns
+        -------
+        list of RawWindows
+            For each level the windows that pass, row after row, from left to right.
+
+        Raises
+        ------
+        ValueError
+            As `scan_rows`.
+        """
+        window, layout = self.cascade.window, integrals.layout
         self._require_planes(integrals)
-        n_columns = -(-(size.width - window.width + 1) // layout.step)
-        if n_columns < 1 or len(ys) == 0:
-            return RawWindows(np.empty((0, 2), np.int32), np.empty(0), np.empty(0, np.int32), 0)
+        table = []
+        for size, top, visited in zip(integrals.sizes, integrals.tops, rows, strict=True):
+            ys, n_rows = row_array(visited), size.height - window.height + 1
+            if len(ys) and not (ys.min() >= 0 and ys.max() < n_rows):
+                raise ValueError(f"rows {ys} are not all in [0, {max(n_rows, 0)})")
+            n_columns = max(-(-(size.width - window.width + 1) // layout.step), 0)
+            lines = np.empty((len(ys), 2), np.int64)
+            lines[:, 0], lines[:, 1] = ys + top, n_columns
+            table.append(lines)
         norm_rect, model = self._model.for_layout(layout)
         n_needed = self.cascade.n_stages if min_stages is None else min_stages
-        grid = np.array([n_columns, layout.step, skip, layout.stride, self._norm_area, n_needed], np.int64)
-        windows, sums, n_windows = scan_grid(integrals.planes, integrals.squared, ys, grid, norm_rect, model)
+        grid = np.array([layout.step, skip, layout.stride, self._norm_area, n_needed], np.int64)
+        lines = np.concatenate(table)
+        windows, sums, n_visited = scan_grid(
+            integrals.planes, integrals.shorts, integrals.squared, lines, grid, norm_rect, model
+        )
         if min_stages is not None:  # they come tile by tile
             order = np.lexsort((windows[:, 0], windows[:, 1]))
             windows, sums = windows[order], sums[order]
-        return RawWindows(windows[:, :2].copy(), sums, windows[:, 2].copy(), n_windows)
+        ends = np.searchsorted(
+            windows[:, 1], [*integrals.tops[1:], integrals.tops[-1] + size.height + 1]
+        ).tolist()
+        found, first, first_line = [], 0, 0
+        for top, end, part in zip(integrals.tops, ends, table, strict=True):
+            positions = windows[first:end, :2].copy()
+            positions[:, 1] -= top
+            stages = windows[first:end, 2].copy()
+            n_windows = int(n_visited[first_line : first_line + len(part)].sum())
+            found.append(RawWindows(positions, sums[first:end], stages, n_windows))
+            first, first_line = end, first_line + len(part)
+        return found
 
     def stage_sums(
         self, integrals: LevelIntegrals, positions: NDArray[np.int32], first_stage: int = 0
@@ -213,7 +294,7 @@ class Scanner:
         Parameters
         ----------
         integrals : LevelIntegrals
-            From `integrals`.
+            From `integrals`, of one level.
         positions : ndarray of shape (n, 2), dtype int32
             `x, y` of windows in level pixels, as `scan_rows` returns them: at the step of `integrals`, and above
             the contrast floor.
@@ -231,7 +312,7 @@ class Scanner:
             If a window does not lie in the level or at the step, or this cascade needs an integral image that is not
             there.
         """
-        size, window, layout = integrals.size, self.cascade.window, integrals.layout
+        (size,), window, layout = integrals.sizes, self.cascade.window, integrals.layout
         last = [size.width - window.width, size.height - window.height]
         if len(positions) and not (
             (positions >= 0).all()
@@ -255,7 +336,7 @@ class Scanner:
         return (window.width - 2) * (window.height - 2)
 
     def _require_planes(self, integrals: LevelIntegrals) -> None:
-        has_tilted = len(integrals.planes) > integrals.layout.plane + PADDING
+        has_tilted = len(integrals.planes) > integrals.layout.plane
         if (self._model.tilted and not has_tilted) or (
             self._model.has_contrast and not len(integrals.squared)
         ):

@@ -13,9 +13,9 @@ def fill_integrals(
     gray: NDArray[np.uint8], step: int, total: NDArray[np.int32], squared: NDArray[np.uint32]
 ) -> None:
     """Fill the plain integral image and, unless it has no rows, the squared one."""
-    # IN gray (h, w), step as in `deinterleave_row`; OUT total, squared (h + 1, at least w + 1): without steps, at
-    # [y, x] the sum over gray[:y, :x]. Both wrap; sums of windows stay right, squared ones (modulo 2**32) up to
-    # 66,051 pixels.
+    # IN gray (h, w), step as in `deinterleave_row`; OUT total, squared (h + 1, a multiple of the step, at least w +
+    # 1): without steps, at [y, x] the sum over gray[:y, :x]; what is behind is left as it is. Both wrap; sums of
+    # windows stay right, squared ones (modulo 2**32) up to 66,051 pixels.
     height, width = gray.shape
     above, above_squared = np.zeros(width + 1, np.int32), np.zeros(width + 1, np.uint32)
     row, row_squared = np.zeros(width + 1, np.int32), np.zeros(width + 1, np.uint32)
@@ -64,13 +64,13 @@ def fill_tilted(gray: NDArray[np.uint8], tilted: NDArray[np.int32]) -> None:
 @kernel
 def deinterleave_row(row: NDArray[Any], step: int, out: NDArray[Any]) -> None:
     """Put every `step`-th item side by side, phase after phase."""
-    # IN row (w,); OUT out, `step` phases, each ceil(w / step) long
+    # IN row (w,); OUT out, `step` phases of one length, each at least ceil(w / step) long
     width = len(row)
     if step == 1:
         for i in range(width):
             out[i] = row[i]
         return
-    phase = (width + step - 1) // step
+    phase = len(out) // step
     for first in range(step):
         part = out[first * phase : (first + 1) * phase]
         for i in range((width - first + step - 1) // step):
@@ -80,6 +80,6 @@ def deinterleave_row(row: NDArray[Any], step: int, out: NDArray[Any]) -> None:
 @kernel
 def deinterleave(image: NDArray[Any], step: int, out: NDArray[Any]) -> None:
     """Put every `step`-th column side by side, phase after phase."""
-    # IN image (h, w); OUT out (h, `step` phases of ceil(w / step) columns)
+    # IN image (h, w); OUT out (h, `step` phases of at least ceil(w / step) columns)
     for y in range(len(image)):
         deinterleave_row(image[y], step, out[y])

@@ -11,20 +11,21 @@ The model is a tuple of flat arrays in the order of evaluation, one row a node (
 3. `stage_ends` (n_stages,) int32, in nodes;
 4. `thresholds` (n_stages,) float64;
 5. `subsets` (n_nodes, 8) int32: the codes that go left, a bit for each; int8 without rows in a Haar cascade;
-6. `bounds` (n_stages, 2) float32: a stage's sum in float32, whatever its rounding, is below the first only if the
-   exact one is below the threshold, and not below the second only if the exact one is not either.
+6. `bounds` (n_stages, 3) float32: a stage's sum in float32, whatever its rounding, is below the first only if the
+   exact one is below the threshold, and not below the second only if the exact one is not either; it starts with the
+   third;
+7. `fast_nodes` (n_nodes, 12) int32: the nodes of cascades with small trees, in another order, for the fast path (see
+   `vjcascade.detection.fast_nodes`);
+8. `fast_ends` (3 * n_stages + 1,) int32: where their trees of one, two and three nodes end; int8 without rows where
+   there are larger trees.
 
-By the types of 2 and 5, kernels are compiled for each kind of cascade apart.
+By the types of 2, 5 and 8, kernels are compiled for each kind of cascade apart.
 
 Windows are run in blocks of `LANES` neighbours, whose columns must lie side by side in the integral images:
 for steps above 1 the images are de-interleaved first. A row is cut into tiles. Stage after stage runs over a
 tile, in blocks that begin where a window is still alive, since survivors stand close together: that takes
-fewer blocks than a fixed grid of them, and a tile's part of the integral images stays in the fastest cache.
-
-What a scan waits for is reading: on a block of eight windows, a node of two rectangles reads eight vectors of
-corners, two in five of which cross a line of the cache, and shares a dozen numbers of its own with the second
-block. That is nine to ten cycles where two reads fit in a cycle; twelve are measured. Nearly three in five lanes
-are of windows that are rejected already.
+fewer blocks than a fixed grid of them, and a tile's part of the integral images stays in the fastest cache. Two blocks
+meet a node together. Running several tiles together would find partners for more of them, and gains nothing.
 
 Indices are unsigned, because numba tests signed ones for being negative at every access.
 """
@@ -35,16 +36,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.kernels._compile import kernel
+from vjcascade.kernels.fast_lanes import UNDECIDED, quick_stage, wide_stage
 from vjcascade.kernels.integral import fill_integrals, fill_tilted
-from vjcascade.kernels.lanes import (
-    CONTRAST_FLOOR,
-    LANES,
-    UNDECIDED,
-    eight_scales,
-    exact_stage,
-    lowest_bit,
-    quick_stage,
-)
+from vjcascade.kernels.lanes import CONTRAST_FLOOR, LANES, eight_scales, exact_stage, lowest_bit
 
 Model: TypeAlias = tuple[
     NDArray[np.uint32],
@@ -54,16 +48,25 @@ Model: TypeAlias = tuple[
     NDArray[np.float64],
     NDArray[np.int32] | NDArray[np.int8],
     NDArray[np.float32],
+    NDArray[np.int32],
+    NDArray[np.int32] | NDArray[np.int8],
 ]
 
 TILE = 48
 """Windows in a tile: their bits, and those of a block that begins in the last of them, fit a signed word."""
 
 BLOCK = (1 << LANES) - 1
+WIDE = 2 * LANES
+WIDE_BLOCK = (1 << WIDE) - 1
+
+WIDE_GAP = LANES + 4
+"""A second block that begins before it is read together with the first one, and what it loses at its end is done
+later."""
 
 FIRST_CAPACITY = 256
 
 LOW_32_BITS = 0xFFFFFFFF
+ONE, ODD_BITS = np.uint64(1), np.uint64(0xAAAAAAAAAAAAAAAA)
 
 
 @kernel
@@ -172,12 +175,13 @@ def tile_scales(
     base: np.uint64,
     norm_rect: NDArray[np.uint32],
     area: float,
+    n_windows: int,
     scales: NDArray[np.float32],
 ) -> int:
     """Compute `window_scale` for the windows of a tile; return as bits which are above the contrast floor."""
-    # IN planes, squared flat; norm_rect without corners where windows are not normalised; OUT scales (TILE + LANES,)
+    # IN planes, squared flat; norm_rect without corners where windows are not normalised; OUT scales (TILE + WIDE,)
     bits = 0
-    for start in range(0, TILE, LANES):
+    for start in range(0, n_windows, LANES):
         place = np.uint64(start)
         if LANES == 1:
             scales[place] = window_scale(planes, squared, base + place, norm_rect, area)
@@ -198,7 +202,7 @@ def tile_stage(
     sums: NDArray[np.float64],
 ) -> int:
     """Compute the exact sums of some windows of a tile, and return as bits which of these pass the stage."""
-    # IN planes flat, base of the tile's first window, scales (TILE + LANES,); OUT sums (TILE + LANES,)
+    # IN planes flat, base of the tile's first window, scales (TILE + WIDE,); OUT sums (TILE + WIDE,)
     nodes = (np.uint64(model[3][stage - 1] if stage else 0), np.uint64(model[3][stage]))
     threshold = model[4][stage]
     passed = 0
@@ -218,76 +222,92 @@ def tile_stage(
 @kernel
 def visited_windows(evaluable: int, passed: int, n_windows: int, skip_first: bool) -> tuple[int, bool]:
     """Return which windows OpenCV visits: not those to the right of one that it visits and stage 0 rejects."""
-    visited, skip = 0, skip_first
-    for window in range(n_windows):
-        bit = 1 << window
-        if skip:
-            skip = False
-        else:
-            visited |= bit
-            skip = (evaluable & bit) != 0 and (passed & bit) == 0
-    return visited, skip
+    # In a row of rejected windows that is every second one. A subtraction carries through all rows at once and tells
+    # the even from the odd ones, as simdjson does for backslashes, each of which may escape the next (Langdale and
+    # Lemire 2019).
+    skipped = np.uint64(skip_first)
+    rejected = np.uint64(evaluable & ~passed)
+    begins = rejected & ~skipped
+    codes = (((begins << ONE) | ODD_BITS) - begins) ^ ODD_BITS
+    visited = ~(codes ^ (rejected | skipped)) & np.uint64((1 << n_windows) - 1)
+    last = np.uint64(n_windows - 1)
+    return int(visited), bool(((codes & rejected) >> last) & ONE)
 
 
 @kernel
 def bit_count(bits: int) -> int:
     """Count the bits that are set."""
-    n = 0
-    while bits:
-        bits &= bits - 1
-        n += 1
-    return n
+    left = np.uint64(bits)
+    left -= (left >> ONE) & np.uint64(0x5555555555555555)
+    left = (left & np.uint64(0x3333333333333333)) + ((left >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    left = (left + (left >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return int((left * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @kernel
 def scan_grid(
     planes: NDArray[np.int32],
+    shorts: NDArray[np.uint16],
     squared: NDArray[np.uint32],
     rows: NDArray[np.int64],
     grid: NDArray[np.int64],
     norm_rect: NDArray[np.uint32],
     model: Model,
-) -> tuple[NDArray[np.int32], NDArray[np.float64], int]:
-    """Run the cascade along some rows; return the windows found, their last sums, and how many were tried."""
-    # IN planes, squared flat, with room for TILE + LANES windows at the end of the last row; norm_rect
-    # without corners, and squared without items, for LBP, which does not normalise windows; rows (n,) their y;
-    # grid (6,): columns, step, skip after stage 0 or not, row stride, area of norm_rect, how many stages a window must
-    # pass to be returned. OUT windows (n, 3): x, y, stages passed; in a tile, those that pass fewer come first
-    n_columns, step, skips, stride, area = grid[0], grid[1], grid[2] != 0, grid[3], np.float64(grid[4])
-    n_stages, min_stages = len(model[4]), grid[5]
+) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
+    """Run the cascade along some rows; return the windows found, their last sums, and how many were tried in each
+    row.
+    """
+    # IN planes, squared flat, with room for TILE + WIDE windows at the end of the last row; norm_rect without
+    # corners, and squared without items, for LBP, which does not normalise windows; rows (n, 2) their y, and how many
+    # windows each has; grid (5,): step, skip after stage 0 or not, row stride, area of norm_rect, how many stages a
+    # window must pass to be returned. OUT windows (n, 3): x, y, stages passed; in a tile, those that pass fewer come
+    # first
+    step, skips, stride, area = grid[0], grid[1] != 0, grid[2], np.float64(grid[3])
+    n_stages, min_stages = len(model[4]), grid[4]
     windows, sums = np.empty((FIRST_CAPACITY, 3), np.int32), np.empty(FIRST_CAPACITY, np.float64)
-    scales, tile_sums = np.ones(TILE + LANES, np.float32), np.zeros(TILE + LANES, np.float64)
-    n_found, n_windows = 0, 0
-    for y in rows:
-        skip = False
+    scales, tile_sums = np.ones(TILE + WIDE, np.float32), np.zeros(TILE + WIDE, np.float64)
+    n_found, n_visited = 0, np.zeros(len(rows), np.int64)
+    for row in range(len(rows)):
+        y, n_columns, skip = rows[row, 0], rows[row, 1], False
         for first in range(0, n_columns, TILE):
             base = np.uint64(y * stride + first)
             n_in_tile = min(TILE, n_columns - first)
             visited = (1 << n_in_tile) - 1
             evaluable = visited
             if len(norm_rect):
-                evaluable &= tile_scales(planes, squared, base, norm_rect, area, scales)
+                evaluable &= tile_scales(planes, squared, base, norm_rect, area, n_in_tile, scales)
             alive = evaluable
             for stage in range(n_stages):
                 passed, undecided, todo = 0, 0, alive
                 nodes = (np.uint64(model[3][stage - 1] if stage else 0), np.uint64(model[3][stage]))
-                low, high = model[6][stage, 0], model[6][stage, 1]
                 if LANES == 1:
                     undecided, todo = alive, 0
                 while todo:  # not a function: each call would count references to all arrays
                     start = lowest_bit(todo)
+                    starts = (np.uint64(start),)
                     rest = todo & ~(BLOCK << start)
-                    if rest:
-                        second = lowest_bit(rest)
-                        starts = (np.uint64(start), np.uint64(second))
-                        bits = quick_stage(planes, base, scales, starts, model, nodes, low, high)
+                    second = lowest_bit(rest) if rest else start + WIDE
+                    if second < start + WIDE_GAP:
+                        bits = wide_stage(
+                            planes, shorts, base, scales, starts, model, nodes, np.uint64(stage)
+                        )
+                        passed |= ((bits & WIDE_BLOCK) << start) & todo
+                        undecided |= (((bits >> UNDECIDED) & WIDE_BLOCK) << start) & todo
+                        rest &= ~(WIDE_BLOCK << start)
+                    elif rest:
+                        both = (np.uint64(start), np.uint64(second))
+                        bits = quick_stage(planes, shorts, base, scales, both, model, nodes, np.uint64(stage))
                         passed |= (((bits >> LANES) & BLOCK) << second) & rest
                         undecided |= (((bits >> (UNDECIDED + LANES)) & BLOCK) << second) & rest
                         rest &= ~(BLOCK << second)
+                        passed |= ((bits & BLOCK) << start) & todo
+                        undecided |= (((bits >> UNDECIDED) & BLOCK) << start) & todo
                     else:
-                        bits = quick_stage(planes, base, scales, (np.uint64(start),), model, nodes, low, high)
-                    passed |= ((bits & BLOCK) << start) & todo
-                    undecided |= (((bits >> UNDECIDED) & BLOCK) << start) & todo
+                        bits = quick_stage(
+                            planes, shorts, base, scales, starts, model, nodes, np.uint64(stage)
+                        )
+                        passed |= ((bits & BLOCK) << start) & todo
+                        undecided |= (((bits >> UNDECIDED) & BLOCK) << start) & todo
                     todo = rest
                 if undecided:
                     passed |= tile_stage(planes, base, scales, undecided, model, stage, tile_sums)
@@ -306,8 +326,8 @@ def scan_grid(
                     tile_stage(planes, base, scales, alive, model, n_stages - 1, tile_sums)
                 found = (alive, first, step, y, n_stages)
                 windows, sums, n_found = appended(windows, sums, n_found, found, tile_sums)
-            n_windows += bit_count(visited)
-    return windows[:n_found].copy(), sums[:n_found].copy(), n_windows
+            n_visited[row] += bit_count(visited)
+    return windows[:n_found].copy(), sums[:n_found].copy(), n_visited
 
 
 @kernel
@@ -320,7 +340,7 @@ def appended(
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], int]:
     """Note some windows of a tile; return the buffers, larger ones if need be, and the number of windows noted."""
     # IN windows (n, 3), sums (n,); found: which windows as bits, the tile's first column, step, y, stages passed;
-    # tile_sums (TILE + LANES,)
+    # tile_sums (TILE + WIDE,)
     bits, first, step, y, n_passed = found
     while n_found + bit_count(bits) > len(sums):
         windows, sums = doubled(windows, sums)
