@@ -8,7 +8,7 @@ import sys
 import builders
 import numpy as np
 import pytest
-from easy_pictures import contents
+from easy_pictures import contents, easy_positive
 from opencv_runs import pool_of, write_run
 from sample_cascades import assert_same
 
@@ -208,6 +208,19 @@ def test_a_window_that_the_samples_have_not_is_refused(old, train):
     ran = train(f"{SMALL} -w 20 -h 20")
     assert ran.code == 2
     assert "samples of 576 pixels are not 20x20, which has 400; they may be " in ran.err
+
+
+def test_swapped_sides_are_refused_and_can_be_insisted_on(old, train, rng):
+    wide = np.stack([np.ascontiguousarray(easy_positive(rng)[6:18]) for _ in range(30)])
+    write_vec(old / "pos.vec", wide)
+    ran = train(f"{SMALL} -w 12 -h 24")
+    assert (ran.code, (old / "out").exists()) == (2, False)
+    assert "may be 12x24 or 24x12, and look like 24x12 with the sides swapped" in ran.err
+    assert "--window 12x24 in the place of -w and -h" in ran.err
+    ran = train(f"{SMALL} --window 12x24")
+    assert ran.code == 0
+    assert "read as 12x24, as was said, but look like 24x12" in ran.out
+    assert Cascade.load(old / "out" / "cascade.xml").window == (12, 24)
 
 
 def lenient_stages(pool, n):

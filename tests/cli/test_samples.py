@@ -16,6 +16,7 @@ from PIL import Image
 from vjcascade.cli.opencv_createsamples import PROGRAM as CREATESAMPLES
 from vjcascade.evaluation import read_scenes
 from vjcascade.formats.annotations import vec_files
+from vjcascade.formats.annotations.reading import read_annotations
 from vjcascade.imaging import read_gray
 from vjcascade.training.data.holdout import split_held_out
 from vjcascade.training.data.positives import load_positives
@@ -104,6 +105,10 @@ def test_samples_that_look_like_another_size_are_told_of(run, photos, rng):
         ("info.dat a.vec --make 5 --photos photos", "crops show what is around them"),
         ("info.dat a.vec --make 5 --transparent 0", "info.dat is none"),
         ("info.dat a.vec --make 5 --max-objects 2", "--max-objects and --max-scale are for --scenes"),
+        ("info.dat out --make 5 --format coco", "--format coco is for --scenes"),
+        ("photos/000.png out --label car", "photos/000.png is one picture, of which --label would choose nothing"),
+        ("photos/000.png out --label car --min-side 5", "of which --label and --min-side would choose"),
+        ("photos/000.png out --limit 5", "of which --limit would choose nothing"),
         ("info.dat out --scenes", "give them as --photos FOLDER"),
         ("info.dat a.vec --scenes --photos photos", "scenes are written into a folder"),
         ("info.dat out --scenes --photos info.dat", "in every photo there are objects"),
@@ -269,6 +274,37 @@ def test_scenes_are_read_by_evaluate(run, photos, accept_all):
     assert len((photos / "scenes" / "info.dat").read_text().splitlines()) == 3
     assert run("evaluate", accept_all, "scenes/info.dat").code == 0
     assert 3 <= read_scenes("scenes/info.dat").n_objects.sum() <= 6
+
+
+@pytest.mark.parametrize(
+    ("kind", "source"),
+    [("coco", "annotations.json"), ("csv", "annotations.csv"), ("yolo", "data.yaml"), ("voc", "")],
+)
+def test_scenes_in_other_formats_have_the_same_boxes(run, photos, rng, kind, source):
+    save(photos / "others", [soft_noise(rng) for _ in range(2)])
+    words = ["--scenes", "--photos", "others", "--make", "3", "--window", "24x24", "--label", "left"]
+    assert run("samples", "coco.json", "scenes", *words, "--format", kind).code == 0
+    read = read_annotations(photos / "scenes" / source)
+    listed = read_annotations(photos / "scenes" / "info.dat")
+    assert {thing.label for one in read.pictures for thing in one.objects} == {"left"}
+    assert [(one.path, [thing.box for thing in one.objects]) for one in read.pictures] == [
+        (one.path, [thing.box for thing in one.objects]) for one in listed.pictures
+    ]
+    assert len(listed.pictures) == 3
+
+
+@pytest.mark.parametrize("kind", ["samples", "scenes"])
+def test_sheets_and_scenes_are_no_crops_and_no_photos(run, photos, rng, kind):
+    save(photos / "others", [soft_noise(rng) for _ in range(2)])
+    more = ["--scenes", "--photos", "others"] if kind == "scenes" else []
+    assert run("samples", "info.dat", "made", "--make", "3", "--window", "24x24", *more).code == 0
+    ran = run("train", "made", "photos", "--output", "out")
+    assert ran.code == 2
+    assert "positives: made holds pictures with boxes around the object, as info.dat in it says" in ran.err
+    assert "Give the list in place of the folder: made/info.dat" in ran.err
+    ran = run("train", "info.dat", "made", "--output", "out")
+    assert (ran.code, (photos / "out").exists()) == (2, False)
+    assert "Give photos without it" in ran.err
 
 
 def test_strictly_no_photo_is_left_out(run, photos):

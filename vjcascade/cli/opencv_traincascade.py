@@ -116,6 +116,8 @@ def translate(given: Mapping[str, str], own: Sequence[str]) -> Translation:
     ------
     SettingsError
         If a value cannot be understood, or asks for what there is not here.
+    SourceError
+        If the samples do not look like the size that is said, as with -w and -h swapped.
     ModelError
         If a file of the run to go on with is damaged.
 
@@ -135,6 +137,8 @@ def translate(given: Mapping[str, str], own: Sequence[str]) -> Translation:
     values = {**_DEFAULTS, **given, **recorded}
     meanings = {name: _meaning(name, values) for name in values}
     n_wanted = checked_count("-numStages", values)
+    if "--window" not in own_names(own):
+        _refuse_swapped_sides(Path(given["-vec"]), values)
     commands, what_goes_on = _commands(folder, run, n_wanted, _training(meanings, values, given, own))
     if _FLAG in given:
         old = str(folder / OLD_MODEL_NAME)
@@ -145,6 +149,14 @@ def translate(given: Mapping[str, str], own: Sequence[str]) -> Translation:
         *map(in_other_words, commands),
     ]
     return Translation(commands, notes)
+
+
+def _refuse_swapped_sides(samples: Path, values: Mapping[str, str]) -> None:
+    from vjcascade.formats.annotations.vec_files import is_vec, refuse_unlikely_size
+    from vjcascade.types import Size
+
+    if samples.is_file() and is_vec(samples):
+        refuse_unlikely_size(samples, Size(checked_count("-w", values), checked_count("-h", values)))
 
 
 def _meaning(name: str, values: Mapping[str, str]) -> Meaning:

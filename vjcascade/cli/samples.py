@@ -15,6 +15,7 @@ from vjcascade.cli.synthesis import (
     SynthesisOptions,
     check_outputs,
     is_vec_name,
+    refuse_for_one_picture,
     synthesize,
     write_windows,
 )
@@ -70,6 +71,7 @@ def samples(  # noqa: PLR0913  each is a user's choice
     from vjcascade.training.events import Progress
 
     options = synthesis or SynthesisOptions()
+    refuse_for_one_picture(positives, {"--label": label, "--min-side": min_side, "--limit": limit})
     check_outputs(positives, output, options)
     is_plain = output is not None and is_vec_name(output) and not options.is_asked(positives)
     if is_plain and (options, alterations) != (SynthesisOptions(), None):
@@ -110,7 +112,7 @@ def samples(  # noqa: PLR0913  each is a user's choice
                 window,
                 options,
                 alterations or Alterations(),
-                Reading(load, limit, show, threads, strict),
+                Reading(load, limit, show, threads, strict, label),
             )
         for line in lines:
             progress.clear()

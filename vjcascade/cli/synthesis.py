@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -41,6 +42,16 @@ _MOST, _MOST_OBJECTS = 1_000_000, 100
 GreyLevel = Annotated[WholeOption, Parameter(validator=Number(gte=0, lte=255))]
 
 
+class SceneFormat(StrEnum):
+    """How the boxes of scenes are written."""
+
+    LIST = "list"
+    COCO = "coco"
+    YOLO = "yolo"
+    VOC = "voc"
+    CSV = "csv"
+
+
 @Parameter(name="*")
 @dataclass(frozen=True)
 class SynthesisOptions:
@@ -67,6 +78,8 @@ class SynthesisOptions:
         Objects in a scene, at most; 3 if not given.
     max_scale : float
         Objects in scenes are at most so many times as large as the window; 0.7 of the photo if not given.
+    format : SceneFormat
+        How the boxes of scenes are written, beside the list: coco, yolo, voc or csv.
     seed : int
         Same seed, same files.
     """
@@ -80,6 +93,7 @@ class SynthesisOptions:
     mirror: Mirror = Mirror.AUTO
     max_objects: Annotated[WholeOption | None, Parameter(validator=Number(gte=1, lte=_MOST_OBJECTS))] = None
     max_scale: Annotated[float | None, Parameter(validator=Number(gte=1))] = None
+    format: SceneFormat = SceneFormat.LIST
     seed: Annotated[WholeOption, Parameter(validator=Number(gte=0))] = 0
 
     def is_asked(self, positives: Path) -> bool:
@@ -102,6 +116,8 @@ class Reading(NamedTuple):
         Processors.
     strict : bool
         Whether photos that cannot be used end it all.
+    label : str or None
+        The kind of object.
     """
 
     load: Callable[..., Positives]
@@ -109,6 +125,30 @@ class Reading(NamedTuple):
     show: Callable[[str, int, int], None]
     threads: int | None
     strict: bool
+    label: str | None
+
+
+def refuse_for_one_picture(positives: Path, given: Mapping[str, object]) -> None:
+    """Refuse options that choose among crops, where there is one picture and nothing to choose.
+
+    Parameters
+    ----------
+    positives : Path
+        What will be read.
+    given : mapping of str to object
+        Values of such options; None where one is not given.
+
+    Raises
+    ------
+    SettingsError
+        If one is given for a picture.
+    """
+    without_meaning = [name for name, value in given.items() if value is not None]
+    if without_meaning and _is_picture(positives):
+        raise SettingsError(
+            f"{positives} is one picture, of which {' and '.join(without_meaning)} would choose nothing: leave "
+            f"{'them' if len(without_meaning) > 1 else 'it'} out, or give a folder of crops or annotations"
+        )
 
 
 def check_outputs(positives: Path, output: Path | None, options: SynthesisOptions) -> None:
@@ -158,6 +198,8 @@ def _check_together(output: Path | None, options: SynthesisOptions) -> None:
         raise SettingsError(f"{output}: scenes are written into a folder; give a name without {_SUFFIX}")
     if not options.scenes and (options.max_objects or options.max_scale):
         raise SettingsError("--max-objects and --max-scale are for --scenes: add it, or leave them out")
+    if not options.scenes and options.format is not SceneFormat.LIST:
+        raise SettingsError(f"--format {options.format.value} is for --scenes: add it, or leave it out")
 
 
 def _check_folder(folder: Path) -> None:
@@ -233,7 +275,8 @@ def _samples(
     alterations: Alterations,
     reading: Reading,
 ) -> Iterator[str]:
-    from vjcascade.synthesis.samples import LIST_NAME, SampleMaker, sample_windows, write_samples
+    from vjcascade.formats.annotations.opencv_lists import LIST_NAME
+    from vjcascade.synthesis.samples import SampleMaker, sample_windows, write_samples
 
     maker = SampleMaker(sources, alterations, options.seed, photos)
     n_samples = options.make or (_OF_ONE_PICTURE if len(sources) == 1 else 0)
@@ -274,7 +317,7 @@ def _scenes(
     alterations: Alterations,
     reading: Reading,
 ) -> Iterator[str]:
-    from vjcascade.synthesis.samples import LIST_NAME
+    from vjcascade.formats.annotations.opencv_lists import LIST_NAME
     from vjcascade.synthesis.scenes import MAX_OBJECTS, SceneMaker, without_objects, write_scenes
 
     if photos is None:  # which was refused
@@ -293,6 +336,8 @@ def _scenes(
         output,
         maker,
         n_scenes,
+        kind=None if options.format is SceneFormat.LIST else options.format.value,
+        label=reading.label or "object",
         n_threads=reading.threads,
         progress=lambda done, total: reading.show("making scenes", done, total),
     )

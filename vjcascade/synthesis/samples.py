@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from vjcascade.errors import SettingsError
 from vjcascade.files import new_folder
+from vjcascade.formats.annotations.opencv_lists import LIST_NAME
 from vjcascade.imaging import MAX_PIXELS, resize_crop, write_image
 from vjcascade.parallel import checked_threads, ordered_map
 from vjcascade.synthesis.alterations import Alteration, Alterations
@@ -41,9 +42,6 @@ from vjcascade.training.data.backgrounds import BackgroundImages
 from vjcascade.training.data.copies import MARGIN
 from vjcascade.training.data.crops import has_contrast
 from vjcascade.types import Size
-
-LIST_NAME = "info.dat"
-"""What tells the boxes in a folder of samples or scenes."""
 
 TRIES = 20
 """For a sample with contrast, or for a part of a photo where no object is."""

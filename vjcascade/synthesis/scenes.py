@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from vjcascade.errors import SourceError
 from vjcascade.files import new_folder
-from vjcascade.formats.annotations.opencv_lists import Box
+from vjcascade.formats.annotations.opencv_lists import LIST_NAME, Box
+from vjcascade.formats.annotations.pictures import AnnotatedObject, AnnotatedPicture
+from vjcascade.formats.annotations.writing import annotation_files_of
 from vjcascade.imaging import write_image
 from vjcascade.parallel import checked_threads, ordered_map
 from vjcascade.synthesis.alterations import Alteration, Alterations
@@ -28,7 +30,7 @@ from vjcascade.synthesis.rendering import (
     sampled,
     toned,
 )
-from vjcascade.synthesis.samples import LIST_NAME, TRIES, Progress
+from vjcascade.synthesis.samples import TRIES, Progress
 from vjcascade.training.data.backgrounds import BackgroundImages
 from vjcascade.training.data.crops import clip_box
 from vjcascade.types import Size
@@ -38,6 +40,13 @@ LARGEST = 0.7
 
 MAX_OBJECTS = 3
 """In a scene, where no other number is given."""
+
+
+PICTURES = "images"
+"""Folder of the scenes in a data set of YOLO."""
+
+_FILES = {"coco": "annotations.json", "csv": "annotations.csv"}
+"""Formats that are one file."""
 
 
 class MadeScene(NamedTuple):
@@ -211,6 +220,8 @@ def write_scenes(
     maker: SceneMaker,
     n_scenes: int,
     *,
+    kind: str | None = None,
+    label: str = "object",
     n_threads: int | None = None,
     progress: Progress | None = None,
 ) -> int:
@@ -224,6 +235,11 @@ def write_scenes(
         Makes them.
     n_scenes : int
         How many.
+    kind : {"coco", "yolo", "voc", "csv"}, optional
+        A format that the boxes are written in as well: `annotations.json`, a data set of YOLO with `data.yaml`, an XML
+        file for each scene, or `annotations.csv`.
+    label : str
+        The kind of object, for these.
     n_threads : int, optional
         Threads; the files do not depend on it.
     progress : callable, optional
@@ -239,17 +255,28 @@ def write_scenes(
     OSError
         If it cannot be written.
     """
-    lines: list[str] = []
-    n_objects = 0
+    names = f"{PICTURES}/{{:05}}.png" if kind == "yolo" else "{:05}.png"  # where YOLO's programs look
+    pictures: list[AnnotatedPicture] = []
     with new_folder(folder) as place:
+        (place / names).parent.mkdir(exist_ok=True)
         for number, scene in enumerate(
             ordered_map(maker.scene, range(n_scenes), checked_threads(n_threads)), start=1
         ):
-            name = f"{number:05}.png"
+            name = names.format(number)
             write_image(place / name, scene.gray)
-            lines.append(f"{name} {len(scene.boxes)} {' '.join(map(str, scene.boxes))}\n")
-            n_objects += len(scene.boxes)
+            objects = tuple(AnnotatedObject(box, label) for box in scene.boxes)
+            height, width = scene.gray.shape
+            pictures.append(AnnotatedPicture(number, name, folder / name, objects, Size(width, height)))
             if progress is not None:
                 progress(number, n_scenes)
+        lines = (
+            f"{one.name} {len(one.objects)} {' '.join(str(thing.box) for thing in one.objects)}\n"
+            for one in pictures
+        )
         (place / LIST_NAME).write_text("".join(lines), encoding="ascii")
-    return n_objects
+        if kind is not None:
+            for path, data in annotation_files_of(folder / _FILES.get(kind, ""), pictures, kind).items():
+                target = place / path.relative_to(folder)
+                target.parent.mkdir(exist_ok=True)
+                target.write_bytes(data)
+    return sum(len(one.objects) for one in pictures)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from easy_pictures import save, soft_noise
 
 from vjcascade.errors import SourceError
 from vjcascade.training.data.sources import Skipped, SourceReport, list_pictures, pixel_digest, refuse_skipped
@@ -112,3 +113,13 @@ def test_names_with_line_breaks_stay_on_their_line():
     report = SourceReport("positives", "pos\nitives", "image files", 1, (skipped,), notes=("one\ntwo",))
     assert [line.count("\n") for line in report.lines()] == [0, 0, 0]
     assert report.lines()[1] == r"  skipped a.jpg\nb.jpg: is empty"
+
+
+def test_a_list_of_whole_pictures_does_not_bar_their_folder(tmp_path, rng):
+    save(tmp_path / "crops", [soft_noise(rng)[:24, :20] for _ in range(2)])
+    whole = "000.png 1 0 0 20 24\n001.png 1 0 0 20 24\n"
+    (tmp_path / "crops" / "info.dat").write_text(whole)
+    assert len(list_pictures(tmp_path / "crops", "positives").pictures) == 2
+    (tmp_path / "crops" / "info.dat").write_text(whole.replace("001.png 1 0 0 20", "001.png 1 2 0 18"))
+    with pytest.raises(SourceError, match=r"as info\.dat in it says: 001\.png has 1\. Give the list"):
+        list_pictures(tmp_path / "crops", "positives")

@@ -42,6 +42,9 @@ _COLUMNS = frozenset({
 })  # fmt: skip
 """Words of a first line that names columns: `filename,count,x,y,w,h`."""
 
+LIST_NAME = "info.dat"
+"""What the list is called in a folder of samples or scenes."""
+
 OPENCV_LIST = "OpenCV list"
 """What the format is called."""
 

@@ -3,6 +3,9 @@
 A header of 12 bytes, little endian: how many samples there are, how many pixels each has, and two numbers that nobody
 reads. Then for each sample a byte that nobody reads and its pixels, row by row. Width and height are not in the file:
 the wrong ones shear the crops, so they are checked against what the pixels look like. No library reads it.
+
+A size that is given is obeyed, with a note if another one looks right. Of an old command line, where `-w` and `-h` are
+easily swapped, it is refused first (`refuse_unlikely_size`): whoever is sure gives it in the words of ``vjcascade``.
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ MAX_RATIO = 6
 """Of sizes that are guessed, the longer side is at most so many times the shorter."""
 
 WORSE = 1.25
-"""A size is refused if another one makes the crops so many times smoother. Of faces and cars, the swapped sides were
+"""A size is doubted if another one makes the crops so many times smoother. Of faces and cars, the swapped sides were
 rougher by factors from 1.37 (ten crops) to 4.8."""
 
 CLEARER = 1.15
@@ -102,8 +105,8 @@ def read_vec(path: str | os.PathLike[str], size: Size | None = None) -> VecSampl
     path : path-like
         The file.
     size : Size, optional
-        Width and height of the samples; if not given, the size that makes them smoothest, or nearly so and is a
-        square.
+        Width and height of the samples, obeyed with a note if they look like another size; if not given, the size
+        that makes them smoothest, or nearly so and is a square.
 
     Returns
     -------
@@ -113,8 +116,9 @@ def read_vec(path: str | os.PathLike[str], size: Size | None = None) -> VecSampl
     Raises
     ------
     SourceError
-        If the file is shorter than its header says, is no `.vec`, or `size` is not that of the samples, or cannot be
-        told from them; the message names the counts, or the sizes that there may be.
+        If the file is shorter than its header says, is no `.vec`, `size` has another number of pixels than its
+        samples, or is not given and cannot be told from them; the message names the counts, or the sizes that there
+        may be.
 
     Examples
     --------
@@ -127,8 +131,47 @@ def read_vec(path: str | os.PathLike[str], size: Size | None = None) -> VecSampl
     """
     path = Path(path)
     pixels, notes = _read_pixels(path)
-    chosen = _checked_size(path, pixels, size)
+    ranked = _checked_sizes(path, pixels, size)
+    chosen = _told_size(path, ranked) if size is None else size
+    if size is not None and (smoothest := _likelier(pixels, size, ranked)):
+        notes.append(
+            f"{path.name}: samples are read as {size}, as was said, but look like {smoothest}"
+            f"{_swapped(size, smoothest)}: as {size}, the rows of their pixels do not fit together; if that was not "
+            f"meant, give --window {smoothest}"
+        )
     return VecSamples(pixels.reshape(-1, chosen.height, chosen.width), tuple(notes))
+
+
+def refuse_unlikely_size(path: str | os.PathLike[str], size: Size) -> None:
+    """Refuse a size that samples do not look like, as one with the sides swapped.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    size : Size
+        Width and height of the samples, as an old command line says.
+
+    Raises
+    ------
+    SourceError
+        If another size makes the samples much smoother; both are named, and how to insist. Or as `read_vec`.
+
+    Examples
+    --------
+    >>> crop = np.add.outer(np.arange(8), 20 * np.arange(12)).astype(np.uint8)
+    >>> write_vec("wide.vec", crop[None])
+    >>> refuse_unlikely_size("wide.vec", Size(12, 8))
+    """
+    path = Path(path)
+    pixels, _ = _read_pixels(path)
+    smoothest = _likelier(pixels, size, _checked_sizes(path, pixels, size))
+    if smoothest is not None:
+        raise SourceError(
+            f"{path}: samples of {pixels.shape[1]} pixels may be {size} or {smoothest}, and look like {smoothest}"
+            f"{_swapped(size, smoothest)}: as {size}, the rows of their pixels do not fit together; give the size "
+            f"{smoothest}, or, if {size} is right, --window {size} in the place of -w and -h, which is obeyed"
+        )
 
 
 def write_vec(path: str | os.PathLike[str], windows: NDArray[np.uint8]) -> None:
@@ -238,13 +281,13 @@ def _checked_header(path: Path, head: bytes) -> tuple[int, int, list[str]]:
     return n_samples, n_pixels, notes
 
 
-def _checked_size(path: Path, pixels: NDArray[np.uint8], size: Size | None) -> Size:
-    """Return the size of samples.
+def _checked_sizes(path: Path, pixels: NDArray[np.uint8], size: Size | None) -> list[tuple[float, Size]]:
+    """Return the sizes that samples may have, as `_ranked_sizes` does.
 
     Raises
     ------
     SourceError
-        If the one given cannot be or does not look right, or there is none that does.
+        If there is none, or the one given has another number of pixels.
     """
     n_pixels = pixels.shape[1]
     ranked = _ranked_sizes(pixels)
@@ -252,28 +295,41 @@ def _checked_size(path: Path, pixels: NDArray[np.uint8], size: Size | None) -> S
         raise SourceError(
             f"{path}: samples of {n_pixels} pixels have no sides of {MIN_SIDE} to {MAX_SIDE} pixels"
         )
-    named = _named([one for _, one in ranked])
     if size is not None and size.width * size.height != n_pixels:
         raise SourceError(
             f"{path}: samples of {n_pixels} pixels are not {size}, which has {size.width * size.height}; they may be "
-            f"{named}"
+            f"{_named(ranked)}"
         )
+    return ranked
+
+
+def _told_size(path: Path, ranked: Sequence[tuple[float, Size]]) -> Size:
+    """Return the size that samples look like.
+
+    Raises
+    ------
+    SourceError
+        If there are several.
+    """
     best, smoothest = ranked[0]
-    if size is not None:
-        if _roughness(pixels, size.width) <= WORSE * best:
-            return size
-        swapped = " with the sides swapped" if smoothest == size[::-1] else ""
-        raise SourceError(
-            f"{path}: samples of {n_pixels} pixels may be {size} or {smoothest}, and look like {smoothest}{swapped}: "
-            f"as {size}, the rows of their pixels do not fit together; give the size {smoothest}"
-        )
     alike = [one for roughness, one in ranked if roughness < CLEARER * best or one == smoothest]
     square = [one for one in alike if one.width == one.height]  # as OpenCV guesses
     if len(alike) > 1 and not square:
+        n_pixels = smoothest.width * smoothest.height
         raise SourceError(
-            f"{path}: samples of {n_pixels} pixels may be {named}; give the size, as --window {smoothest}"
+            f"{path}: samples of {n_pixels} pixels may be {_named(ranked)}; give the size, as --window {smoothest}"
         )
     return square[0] if square else smoothest
+
+
+def _likelier(pixels: NDArray[np.uint8], size: Size, ranked: Sequence[tuple[float, Size]]) -> Size | None:
+    """Return the size that samples look like much more than like the one given, if there is one."""
+    best, smoothest = ranked[0]
+    return None if _roughness(pixels, size.width) <= WORSE * best else smoothest
+
+
+def _swapped(size: Size, other: Size) -> str:
+    return " with the sides swapped" if other == size[::-1] else ""
 
 
 def _ranked_sizes(pixels: NDArray[np.uint8]) -> list[tuple[float, Size]]:
@@ -293,5 +349,6 @@ def _roughness(pixels: NDArray[np.uint8], width: int) -> float:
     return float(np.abs(some[:, width:] - some[:, :-width]).mean())
 
 
-def _named(sizes: Sequence[Size]) -> str:
-    return ", ".join([*map(str, sizes[:SHOWN]), *(["..."] if len(sizes) > SHOWN else [])])
+def _named(ranked: Sequence[tuple[float, Size]]) -> str:
+    more = ["..."] if len(ranked) > SHOWN else []
+    return ", ".join([*(str(size) for _, size in ranked[:SHOWN]), *more])

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from vjcascade.errors import ImageError, SourceError
 from vjcascade.formats.annotations.opencv_lists import (
+    LIST_NAME,
     Box,
+    ListedPicture,
     read_boxes_list,
     read_image_list,
     read_opencv_list,
@@ -228,7 +230,7 @@ def _list_path(source: Path, kind: Kind, label: str | None, window: Size | None)
         return _list_vec(source, kind, window)
     reader = reader_of(source)
     if reader is None or reader is read_opencv_list:
-        listing = _list_folder(source) if reader is None else _list_file(source, kind)
+        listing = _list_folder(source, kind) if reader is None else _list_file(source, kind)
         note = f"{source.name} has no labels: the label {label!r} chooses nothing there"
         return replace(listing, notes=(*listing.notes, note)) if label else listing
     read = read_annotations(source)
@@ -358,13 +360,45 @@ def _list_arrays(source: Sequence[NDArray[Any]] | NDArray[Any], kind: Kind) -> L
     return Listing("arrays", tuple(pictures))
 
 
-def _list_folder(source: Path) -> Listing:
+def _list_folder(source: Path, kind: Kind) -> Listing:
+    _refuse_sheets(source, kind)
     try:
         paths, notes = find_images(source)
     except OSError as error:
         raise SourceError(f"{error.filename} cannot be read: {error.strerror}") from error
     pictures = tuple(Picture(path.relative_to(source).as_posix(), path) for path in paths)
     return Listing("image files", pictures, notes=tuple(notes))
+
+
+def _refuse_sheets(folder: Path, kind: Kind) -> None:
+    """Refuse a folder whose pictures show several objects, or more than the object, as a list in it says.
+
+    Such folders are made by ``vjcascade samples``: sheets of samples, and scenes. As a folder of crops, whole sheets
+    would be taken for the object; as one of photos, the object would be among the negatives.
+    """
+    if not (folder / LIST_NAME).is_file():
+        return
+    listed = read_boxes_list(folder / LIST_NAME).pictures
+    inside = [one for one in listed if one.boxes and one.path.absolute().is_relative_to(folder.absolute())]
+    shown = next((one for one in inside if len(one.boxes) > 1 or not _is_whole(one)), None)
+    if shown is not None:
+        advice = (
+            f"Give the list in place of the folder: {folder / LIST_NAME}"
+            if kind == "positives"
+            else f"Give photos without it; or the list, {folder / LIST_NAME}, to use what is outside of its boxes"
+        )
+        raise SourceError(
+            f"{kind}: {folder} holds pictures with boxes around the object, as {LIST_NAME} in it says: "
+            f"{shown.name} has {len(shown.boxes)}. {advice}"
+        )
+
+
+def _is_whole(one: ListedPicture) -> bool:
+    """Tell whether the box of a picture is all of it."""
+    try:
+        return one.boxes == (Box(0, 0, *image_size(one.path)),)
+    except ImageError:  # said where it is read
+        return True
 
 
 def _list_file(source: Path, kind: Kind) -> Listing:
