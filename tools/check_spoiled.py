@@ -73,6 +73,14 @@ class Spoiler:
         """Return a crop with much around the object."""
         return self.on_background(crop, 0.62, (0, 0))
 
+    def slanted(self, crop: Gray) -> Gray:
+        """Return a crop with the object turned so far that its ends leave the middle by a seventh of the shorter side."""
+        slope = 2 * 0.15 * min(crop.shape) / max(crop.shape) * self.rng.choice([-1, 1])
+        height, width = crop.shape
+        padded = Image.fromarray(np.pad(crop, ((height, height), (width, width)), mode="edge"))
+        turned = padded.rotate(np.degrees(np.arctan(slope)), Image.Resampling.BILINEAR)
+        return np.asarray(turned)[height : 2 * height, width : 2 * width].copy()
+
     def tight(self, crop: Gray) -> Gray:
         """Return a crop without the outer parts of the object."""
         height, width = crop.shape
@@ -162,6 +170,7 @@ DAMAGES = (
     ),
     Damage("another object", (Topic.NOT_OBJECT,), Spoiler.other_object),
     Damage("shifted", (Topic.SHIFTED,), Spoiler.shifted),
+    Damage("slanted", (Topic.SLANTED,), Spoiler.slanted),
     Damage("cut too tight", (Topic.TIGHT,), Spoiler.tight),
     Damage("cut too wide", (Topic.WIDE,), Spoiler.wide),
     Damage("half of the object", (Topic.SHAPE,), Spoiler.half),

@@ -53,6 +53,12 @@ def test_nothing_is_named_where_nothing_is_wrong(clean):
     assert clean.alignment.within(0.9) < 0.1
 
 
+def slanted(crop):
+    """Return a crop turned by 20 degrees."""
+    padded = Image.fromarray(np.pad(crop, 32, mode="edge"))
+    return np.asarray(padded.rotate(20, Image.Resampling.BILINEAR))[32:64, 32:64]
+
+
 def spoiled_crops(crops):
     """Return crops, some of them spoiled, and which ones by the topic they belong to."""
     rng = np.random.default_rng(7)
@@ -65,6 +71,7 @@ def spoiled_crops(crops):
 
     spoil(Topic.UPSIDE_DOWN, 3, lambda crop: crop[::-1, ::-1])
     spoil(Topic.TURNED, 10, np.rot90)
+    spoil(Topic.SLANTED, 75, slanted)
     spoil(Topic.INVERTED, 20, lambda crop: 255 - crop)
     spoil(Topic.NOT_OBJECT, 30, lambda _: soft_noise(rng, 32))
     spoil(Topic.FLAT, 40, lambda crop: np.full_like(crop, 90 + rng.integers(9)))

@@ -24,6 +24,7 @@ class Topic(StrEnum):
     UNREADABLE = "unreadable"
     UPSIDE_DOWN = "upside down"
     TURNED = "turned"
+    SLANTED = "slanted"
     MIRRORED = "mirrored"
     INVERTED = "inverted"
     NOT_OBJECT = "not the object"
@@ -57,6 +58,10 @@ _WHAT = {
     Topic.TURNED: (
         ("looks turned by 90 degrees", "look turned by 90 degrees"),
         "turn them, or remove them; a wrong EXIF orientation may have turned them",
+    ),
+    Topic.SLANTED: (
+        ("looks slanted", "look slanted"),
+        "turn them level, or remove them if the detector need not find such; they blur what the others have in common",
     ),
     Topic.MIRRORED: (("looks mirrored", "look mirrored"), "mirror them, or remove them"),
     Topic.INVERTED: (
