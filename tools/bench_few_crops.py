@@ -204,21 +204,23 @@ def found(cascade: Cascade, scenes: Path) -> dict[str, object]:
     }
 
 
-def table(rows: Sequence[dict[str, object]]) -> str:
-    """Return the mean of the draws for each number of crops, and the least and the most of them, in Markdown."""
+def table(rows: Sequence[dict[str, object]], keys: Sequence[str] = ("crops",)) -> str:
+    """Return the mean of the draws for all that have the same keys, and the least and the most of them, in Markdown."""
     columns = [*(f"recall_at_{n}" for n in FALSE_ALARMS), "best_f1", "recall_as_used"]
     names = [*(f"recall at {n} false alarms" for n in FALSE_ALARMS), "best F1", "recall as used"]
-    lines = [f"| crops | draws | {' | '.join(names)} | false alarms as used | weak classifiers | seconds |"]
-    lines.append("|---" * (len(names) + 5) + "|")
-    for count in sorted({row["crops"] for row in rows}):
-        of_count = [row for row in rows if row["crops"] == count]
-        cells = []
+    head = [*keys, "draws", *names, "false alarms as used", "weak classifiers", "seconds"]
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    groups: dict[tuple[object, ...], list[dict[str, object]]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[key] for key in keys), []).append(row)
+    for group, members in sorted(groups.items()):
+        cells = [*map(str, group), str(len(members))]
         for column in columns:
-            values = 100 * np.array([row[column] for row in of_count], np.float64)
+            values = 100 * np.array([row[column] for row in members], np.float64)
             cells.append(f"{values.mean():.1f} ({values.min():.1f} to {values.max():.1f})")
         others = ("false_alarms_as_used", "weak", "seconds")
-        cells += [f"{np.mean([row[column] for row in of_count]):.0f}" for column in others]
-        lines.append(f"| {count} | {len(of_count)} | {' | '.join(cells)} |")
+        cells += [f"{np.mean([row[column] for row in members]):.0f}" for column in others]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
