@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 import sys
 import tomllib
 from importlib.util import find_spec
@@ -14,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import skimage
+from markdown_pages import PROJECT, code_blocks, command_lines, run, run_command
 from PIL import Image
 
 from vjcascade import Cascade, Size
@@ -21,14 +20,9 @@ from vjcascade.evaluation import OperatingPoint
 from vjcascade.imaging import read_gray, read_image, resize_crop, write_image
 from vjcascade.video import VideoSink
 
-PROJECT = Path(__file__).parents[1]
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
-PROGRAMS = ("vjcascade ", "train-cascade ")
+PROGRAMS = ("vjcascade", "train-cascade")
 PICTURES = Path(skimage.__file__).parent / "data"
-
-
-def code_blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -66,19 +60,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     names = sorted(path.name for path in (folder / "crops").iterdir())
     (folder / "info.dat").write_text("".join(f"crops/{name} 1 0 0 14 14\n" for name in names))
     (folder / "bg.txt").write_text("".join(f"photos/{i}.png\n" for i in range(12)))
-    lines = [line for block in code_blocks("sh") for line in block.splitlines()]
-    commands = [line.split() for line in lines if line.startswith(PROGRAMS)]
+    commands = [words for words in command_lines(README) if words and words[0] in PROGRAMS]
     assert len(commands) >= 4
-    for program, *words in commands:
-        run([sys.executable, "-m", "vjcascade", *(["train"] * (program == "train-cascade")), *words], folder)
+    for words in commands:
+        run_command(words, folder)
     return folder
-
-
-def run(command: list[str], folder: Path) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(PROJECT), "PYTHONWARNINGS": ""}
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment)
-    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
 
 
 def test_commands_run(folder):
@@ -101,7 +87,7 @@ def test_commands_run(folder):
 
 
 def test_snippets_run(folder):
-    for block in code_blocks("python"):
+    for block in code_blocks(README, "python"):
         if "import cv2" in block or ("sklearn" in block and find_spec("sklearn") is None):
             continue
         (folder / "snippet.py").write_text(block)
@@ -110,7 +96,7 @@ def test_snippets_run(folder):
 
 @pytest.mark.oracle
 def test_snippet_for_opencv_finds_the_same(folder, oracle_python):
-    block = next(block for block in code_blocks("python") if "import cv2" in block)
+    block = next(block for block in code_blocks(README, "python") if "import cv2" in block)
     block = block.replace("1.1, 3)", "1.1, 0)")  # every window that passes
     (folder / "snippet.py").write_text(
         f"{block}print(sorted(map(list, boxes.tolist())) if len(boxes) else [])\n"
