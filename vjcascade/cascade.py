@@ -192,6 +192,18 @@ class Cascade:
         features = pluralize(len(self.features), f"{self.feature_type.label} feature")
         return f"<Cascade: window {self.window}, {stages}, {trees}, {features}>"
 
+    def __str__(self) -> str:
+        """Return some lines: what it is, and what its file says of how it was trained and how good it is."""
+        from vjcascade.inspection.summary import summary_lines
+
+        return "\n".join(summary_lines(self))
+
+    def _repr_html_(self) -> str:
+        """Return a summary and a table of the stages for notebooks."""
+        from vjcascade.inspection.summary import summary_html
+
+        return summary_html(self)
+
     @classmethod
     def empty(cls, window: Size | tuple[int, int], feature_type: FeatureType) -> Self:
         """Return a cascade without stages, to which stages over features of one type can be added.
@@ -393,17 +405,139 @@ class Cascade:
 
         save_cascade(self, Path(path))
 
-    def detect(self, image: NDArray[Any], **options: Any) -> Detections:
-        """Find the object in a picture; see `vjcascade.detection.detect` for the options."""
+    def detect(
+        self,
+        image: NDArray[Any],
+        *,
+        scale_factor: float = 1.1,
+        min_neighbors: int = 3,
+        min_size: tuple[int, int] | None = None,
+        max_size: tuple[int, int] | None = None,
+        min_ranking_score: float = 0.0,
+        n_threads: int | None = None,
+    ) -> Detections:
+        """Find the object in a picture, as OpenCV does; for many pictures, keep a `vjcascade.Detector`.
+
+        Parameters
+        ----------
+        image : ndarray
+            Grey (h, w), RGB (h, w, 3) or RGBA (h, w, 4); see `vjcascade.imaging.to_gray` for the dtypes.
+        scale_factor : float, optional
+            Ratio of neighbouring scales, > 1.
+        min_neighbors : int, optional
+            A detection needs more raw windows than this; 0 returns raw windows.
+        min_size, max_size : Size or tuple of int, optional
+            Bounds on the width and height of the object in pixels.
+        min_ranking_score : float, optional
+            A detection's ranking score is at least this; 0 keeps all.
+        n_threads : int, optional
+            All processors if not given. Results do not depend on it.
+
+        Returns
+        -------
+        Detections
+            Boxes inside the picture, with scores.
+
+        Raises
+        ------
+        SettingsError
+            If a setting is out of range.
+        ValueError or TypeError
+            If `image` is no picture.
+
+        Examples
+        --------
+        >>> picture = np.random.default_rng(1).integers(0, 256, (24, 24), np.uint8)
+        >>> Cascade(Size(24, 24)).detect(picture, min_neighbors=0)
+        <Detections: 1, best at 0, 0, 24, 24 (x, y, w, h), ranking score 0.0>
+        """
         from vjcascade.detection import detect
 
-        return detect(image, self, **options)
+        return detect(
+            image,
+            self,
+            scale_factor=scale_factor,
+            min_neighbors=min_neighbors,
+            min_size=min_size,
+            max_size=max_size,
+            min_ranking_score=min_ranking_score,
+            n_threads=n_threads,
+        )
 
-    def detect_dense(self, image: NDArray[Any], **options: Any) -> Detections:
-        """Find the object by dense detection; see `vjcascade.detection.detect_dense` for the options."""
+    def detect_dense(  # noqa: PLR0913  the settings of `DenseDetector`
+        self,
+        image: NDArray[Any],
+        *,
+        scale_factor: float = 1.1,
+        min_neighbors: int = 3,
+        min_size: tuple[int, int] | None = None,
+        max_size: tuple[int, int] | None = None,
+        min_ranking_score: float = 0.0,
+        stride: int = 1,
+        antialias: bool = False,
+        group: str = "average",
+        overlap: float = 0.3,
+        angles: Sequence[float] = (0.0,),
+        near_misses: int = 0,
+        n_threads: int | None = None,
+        region: Sequence[int] | None = None,
+        mask: NDArray[Any] | None = None,
+    ) -> Detections:
+        """Find the object by dense detection; for many pictures, keep a `vjcascade.DenseDetector`.
+
+        Parameters
+        ----------
+        image : ndarray
+            As for `detect`.
+        scale_factor, min_neighbors, min_size, max_size, min_ranking_score : optional
+            As of `detect`, but for `min_size` and `max_size`: nothing is found if no scale lies between them.
+        stride, antialias, group, overlap, angles, near_misses : optional
+            As of `vjcascade.DenseDetector`.
+        n_threads : int, optional
+            All processors if not given. Results do not depend on it.
+        region : sequence of int, optional
+            `x, y, w, h` in pixels: look there only.
+        mask : ndarray of shape (h, w), dtype bool or uint8, optional
+            For each pixel of the picture whether windows may have their centre there.
+
+        Returns
+        -------
+        Detections
+            Best first.
+
+        Raises
+        ------
+        SettingsError
+            If a setting is out of range.
+        ValueError or TypeError
+            If `image` is no picture.
+
+        Examples
+        --------
+        >>> picture = np.random.default_rng(1).integers(0, 256, (24, 25), np.uint8)
+        >>> Cascade(Size(24, 24)).detect_dense(picture, min_neighbors=1).neighbors.tolist()
+        [2]
+        """
         from vjcascade.detection import detect_dense
 
-        return detect_dense(image, self, **options)
+        return detect_dense(
+            image,
+            self,
+            scale_factor=scale_factor,
+            min_neighbors=min_neighbors,
+            min_size=min_size,
+            max_size=max_size,
+            min_ranking_score=min_ranking_score,
+            stride=stride,
+            antialias=antialias,
+            group=group,
+            overlap=overlap,
+            angles=angles,
+            near_misses=near_misses,
+            n_threads=n_threads,
+            region=region,
+            mask=mask,
+        )
 
 
 def _is_of_stage(record: Any, n: int) -> bool:

@@ -25,7 +25,6 @@ from vjcascade.cli.stage_table import (
     record_cells,
     row,
 )
-from vjcascade.cli.time_left import TimeLeft
 from vjcascade.cli.training_log import TrainingLog, quality
 from vjcascade.training.events import (
     Ended,
@@ -39,6 +38,7 @@ from vjcascade.training.events import (
     StageBegun,
     StageDone,
 )
+from vjcascade.training.time_left import TimeLeft
 
 SETTINGS = {"false_alarm_rate": 0.5, "target_false_alarm_rate": 1e-6}
 BEGIN = RunBegun("24x24", SETTINGS, {})
@@ -98,7 +98,11 @@ def test_a_log_gets_plain_rows(capsys):
     assert lines[0] == "read"
     assert sum(line.startswith("stage weak") for line in lines) == 1
     assert [line.split()[0] for line in lines[-2:]] == ["1", "2"]
-    assert lines[-1].split()[-2:] == ["4s", "32s"]
+    assert lines[-1].split()[-3:] == [
+        "4s",
+        "1m",
+        "44s",
+    ]  # of eight stages more, each longer than the one before
     assert "\x1b" not in "".join(lines)
 
 
@@ -275,13 +279,35 @@ def test_a_terminal_says_what_a_log_says(terminal):
         assert line in shown or line.startswith("  at ")
 
 
+def test_a_terminal_of_100_columns_has_room_for_the_comparison_with_adaboost():
+    shown = {column.key for column in columns_for(100)}
+    assert {"baseline_hit", "baseline_false", "natural_hit", "natural_false", "time", "left"} <= shown
+
+
 def test_time_left_counts_the_stages_that_the_target_needs():
     left = TimeLeft()
     left.begin(BEGIN)
     assert left.in_stage(1.0) is None
-    assert left.add(done(1, seconds=2.0)) == 2.0 * 9  # the limit of ten stages comes before the target
+    assert left.add(done(1, seconds=2.0)) == 2.0 * sum(range(2, 11))  # ten stages come before the target
     near = replace(done(2, seconds=3.0), record=record(2, rate=3e-6))
-    assert left.add(near) == 3.0 * 2  # 3e-6, 1.5e-6, 7.5e-7
-    assert left.in_stage(1.0) == 3.0 + 2.0
-    assert left.in_stage(9.0) == 3.0
+    assert left.add(near) == 3.0 * 3 / 2 + 3.0 * 4 / 2  # 3e-6, 1.5e-6, 7.5e-7
+    assert left.in_stage(1.0) == 4.5 - 1.0 + 6.0
+    assert left.in_stage(9.0) == 6.0
     assert left.add(replace(done(3), record=record(3, rate=1e-7))) == 0
+
+
+def test_time_left_knows_that_stages_have_a_largest_size():
+    left = TimeLeft()
+    left.begin(replace(BEGIN, settings={"max_weak": 15}))
+    assert left.add(replace(done(1, seconds=2.0), record=record(1, n_weak=10), n_stages=4)) == 3 * 3.0
+
+
+def test_time_left_is_of_the_right_size_where_stages_grow_as_usual():
+    """The weak classifiers of `models/frontalface.xml`, as if each took a second."""
+    weak = [8, 17, 30, 41, 46, 52, 71, 88, 103, 138, 136, 180, 262]
+    left = TimeLeft()
+    left.begin(replace(BEGIN, settings={"max_weak": 300}))
+    for stage, n_weak in enumerate(weak[:-1], 1):
+        event = replace(done(stage, seconds=float(n_weak)), record=record(stage, n_weak=n_weak))
+        told = left.add(replace(event, n_stages=len(weak)))
+        assert 0.5 < told / sum(weak[stage:]) < 2

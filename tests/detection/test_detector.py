@@ -1,5 +1,6 @@
 """The detector on edge inputs (case 11), and equal results for every number of threads."""
 
+import inspect
 import math
 
 import builders
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 from vjcascade.cascade import Cascade
-from vjcascade.detection import DenseDetector, DetectionMemory, Detector, Scanner, detect
+from vjcascade.detection import DenseDetector, DetectionMemory, Detector, Scanner, detect, detect_dense
 from vjcascade.detection.scales import scan_levels
 from vjcascade.errors import SettingsError
 from vjcascade.types import FeatureType, Size
@@ -266,3 +267,19 @@ def test_windows_passed_all_stages(rng):
     found = detect(builders.smooth_noise(rng, 60, 60), cascade, min_neighbors=1)
     assert set(found.stages.tolist()) == {2}
     assert set(found.angles.tolist()) == {0.0}
+
+
+def test_settings_have_the_same_names_order_and_values_everywhere():
+    def settings(function):
+        parameters = inspect.signature(function).parameters.values()
+        return {one.name: one.default for one in parameters if one.kind is one.KEYWORD_ONLY}
+
+    ours, dense = settings(Detector), settings(DenseDetector)
+    assert [name for name in dense if name in ours] == list(ours)
+    assert list(dense)[:5] == list(ours)[:5]
+    assert {name: dense[name] for name in ours} == ours
+    for function in (detect, Cascade.detect):
+        assert list(settings(function).items()) == list(ours.items())
+    for function in (detect_dense, Cascade.detect_dense):
+        assert list(settings(function).items())[: len(dense)] == list(dense.items())
+        assert list(settings(function))[len(dense) :] == ["region", "mask"]

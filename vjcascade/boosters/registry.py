@@ -14,7 +14,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from vjcascade.boosters.adaboost import AdaBoost
 from vjcascade.boosters.adac import AdaC1, AdaC2, AdaC3
@@ -87,7 +87,19 @@ def booster_names() -> list[str]:
     return sorted({*_BOOSTERS, *filter(_works, _plugins())})
 
 
-def make_booster(name: str, costs: CostsLike, n_rounds: int = 100, **options: Any) -> Booster:
+class BoosterOptions(TypedDict, total=False):
+    """Settings of the boosters here as keyword arguments; which booster has which is in its docstring."""
+
+    prior: Literal["class", "sample", "uniform", "balanced"]
+    scale: Literal["min", "given", "max", "sum"]
+    sign: Literal["positive", "any"]
+    select: Literal["maxroot", "minloss"]
+    criterion: Literal["gini", "exponential"]
+
+
+def make_booster(
+    name: str, costs: CostsLike, n_rounds: int = 100, **options: Unpack[BoosterOptions]
+) -> Booster:
     """Return a booster by its name.
 
     Parameters
@@ -99,7 +111,7 @@ def make_booster(name: str, costs: CostsLike, n_rounds: int = 100, **options: An
     n_rounds : int
         Rounds planned at most.
     **options
-        The booster's own settings, for example ``prior="sample"``.
+        The booster's own settings, for example ``prior="sample"``. A booster of a plug-in may have others.
 
     Returns
     -------
@@ -119,12 +131,13 @@ def make_booster(name: str, costs: CostsLike, n_rounds: int = 100, **options: An
     """
     booster, costs = _find(name), parse_costs(costs)
     n_rounds = checked_whole("n_rounds", n_rounds, ge=1)
-    _check_options(booster, options)
+    own: dict[str, Any] = dict(options)
+    _check_options(booster, own)
     try:
-        inspect.signature(booster).bind(costs, n_rounds, **options)
+        inspect.signature(booster).bind(costs, n_rounds, **own)
     except TypeError as error:
         raise SettingsError(f"booster {name!r} cannot be made: {error}") from error
-    return booster(costs, n_rounds, **options)
+    return booster(costs, n_rounds, **own)
 
 
 def _find(name: str) -> type[Booster]:

@@ -14,7 +14,6 @@ from textwrap import fill
 from typing import TYPE_CHECKING, TextIO
 
 from vjcascade.cli.stage_table import columns_for, header, legend, rate_cells, record_cells, row
-from vjcascade.cli.time_left import TimeLeft
 from vjcascade.messages import duration, memory_size, printable
 from vjcascade.training.events import (
     Event,
@@ -27,6 +26,7 @@ from vjcascade.training.events import (
     StageDone,
     StageRecord,
 )
+from vjcascade.training.time_left import TimeLeft
 from vjcascade.training.usage import resident_memory
 
 if TYPE_CHECKING:

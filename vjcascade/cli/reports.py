@@ -96,11 +96,7 @@ def _spool() -> TextIO:
 
 def rows_of(found: Detections, columns: Sequence[str]) -> list[Row]:
     """Return a row for each detection: its values in plain numbers, by column."""
-    values = dict(zip("xywh", found.boxes.T.tolist(), strict=True))
-    values |= {"score": found.scores.tolist(), "neighbors": found.neighbors.tolist()}
-    values |= {"ranking_score": found.ranking_scores.tolist()}
-    values |= {"stages": found.stages.tolist(), "angle": found.angles.tolist()}
-    return [dict(zip(columns, row, strict=True)) for row in zip(*(values[c] for c in columns), strict=True)]
+    return [{column: row[column] for column in columns} for row in found.to_dicts()]
 
 
 def text_line(shot: Shot, rows: Sequence[Row]) -> str:

@@ -82,7 +82,7 @@ COLUMNS = (
         "",
         "left",
         9,
-        "for the stages that should still come, if each takes as long as the slower of the last two",
+        "for the stages that should still come, if they take longer in proportion to their number",
     ),
 )
 
@@ -98,11 +98,11 @@ LIVE = tuple(column for column in COLUMNS if column.key != "at")
 """What a terminal shows that is wide enough."""
 
 SPARE = (
-    {"baseline_hit", "baseline_false"},
-    {"natural_hit", "natural_false"},
-    {"searched"},
     {"memory"},
     {"pass"},
+    {"searched"},
+    {"natural_hit", "natural_false"},
+    {"baseline_hit", "baseline_false"},
     {"time"},
     {"left"},
     {"weak"},

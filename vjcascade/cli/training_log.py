@@ -19,11 +19,11 @@ from vjcascade.cli.stage_table import (
     record_cells,
     row,
 )
-from vjcascade.cli.time_left import TimeLeft
 from vjcascade.messages import duration, pluralize
 from vjcascade.training.events import Ended, Event, Note, Progress, RunBegun, StageDone
 from vjcascade.training.gains import best_figures, scene_figures
 from vjcascade.training.records import read_base_figures, read_records
+from vjcascade.training.time_left import TimeLeft
 
 SINGLE_WINDOWS = (
     " (single windows that fit exactly: recall in scenes is another figure, measured with --validate)"

@@ -42,7 +42,8 @@ class DenseDetector:
     Every window is looked at. (OpenCV skips windows to the right of one that the first stage rejects, loses last rows,
     and at scales below 2 looks at every fourth window only.) That takes about 1.7 times as long, and small objects get
     up to four times as many windows, as do small false alarms: if these get too many, choose a larger `min_neighbors`.
-    Every box lies inside the picture, and between `min_size` and `max_size`.
+    Every box lies inside the picture, and between `min_size` and `max_size`. Settings that `Detector` has, too, come
+    first, by the same names and in the same order.
 
     Attributes
     ----------
@@ -51,17 +52,19 @@ class DenseDetector:
         see `detect_each`.
     scale_factor : float
         Ratio of neighbouring scales, > 1.
+    min_neighbors : int
+        A detection needs more raw windows than this; 0 keeps groups of one. Not for raw windows.
+    min_size, max_size : Size or tuple of int or None
+        Bounds on the width and height of the boxes in pixels. Nothing is found if no scale lies between them.
+    min_ranking_score : float
+        A detection's ranking score is at least this; 0 keeps all. OpenCV knows no such bound.
     stride : int
         Distance of windows in both directions, in level pixels, at every scale.
     antialias : bool
         Whether levels are made by area averages, which keep fine texture from turning into coarse patterns, as those
         of training crops are. If not, bilinearly, as OpenCV does.
-    min_size, max_size : Size or tuple of int or None
-        Bounds on the width and height of the boxes in pixels. Nothing is found if no scale lies between them.
     group : Grouping or str
         "average", "weighted", "nms" or "none".
-    min_neighbors : int
-        A detection needs more raw windows than this; 0 keeps groups of one. Not for raw windows.
     overlap : float
         With "nms", the largest intersection over union of two detections, in [0, 1].
     angles : sequence of float
@@ -69,8 +72,6 @@ class DenseDetector:
         boxes of turned windows are upright, around the same centre.
     near_misses : int
         Windows that the last so many stages reject count, too; their scores are negative, and their `stages` tell.
-    min_ranking_score : float
-        A detection's ranking score is at least this; 0 keeps all. OpenCV knows no such bound.
     n_threads : int or None
         All processors if not given. Results do not depend on it.
     scanners : tuple of Scanner
@@ -92,16 +93,16 @@ class DenseDetector:
     cascades: Cascade | Sequence[Cascade]
     _: KW_ONLY
     scale_factor: float = 1.1
-    stride: int = 1
-    antialias: bool = False
+    min_neighbors: int = 3
     min_size: tuple[int, int] | None = None
     max_size: tuple[int, int] | None = None
+    min_ranking_score: float = 0.0
+    stride: int = 1
+    antialias: bool = False
     group: str = Grouping.AVERAGE
-    min_neighbors: int = 3
     overlap: float = 0.3
     angles: Sequence[float] = (0.0,)
     near_misses: int = 0
-    min_ranking_score: float = 0.0
     n_threads: int | None = None
     scanners: tuple[Scanner, ...] = field(init=False, repr=False)
 
@@ -112,15 +113,15 @@ class DenseDetector:
         checked: dict[str, Any] = {
             "cascades": cascades,
             "scale_factor": float(self.scale_factor),
-            "stride": checked_whole("stride", self.stride, ge=1, hint="1 looks at every window"),
-            "antialias": checked_flag("antialias", self.antialias),
+            "min_neighbors": checked_neighbors(self.min_neighbors),
             "min_size": checked_size("min_size", self.min_size),
             "max_size": checked_size("max_size", self.max_size),
+            "min_ranking_score": checked_number("min_ranking_score", self.min_ranking_score, ge=0, lt=np.inf),
+            "stride": checked_whole("stride", self.stride, ge=1, hint="1 looks at every window"),
+            "antialias": checked_flag("antialias", self.antialias),
             "group": checked_choice("grouping", self.group, Grouping),
-            "min_neighbors": checked_neighbors(self.min_neighbors),
             "angles": checked_angles(self.angles),
             "near_misses": checked_whole("near_misses", self.near_misses, hint="0 asks for all stages"),
-            "min_ranking_score": checked_number("min_ranking_score", self.min_ranking_score, ge=0, lt=np.inf),
             "n_threads": checked_threads(self.n_threads),
             "scanners": tuple(Scanner(cascade) for cascade in cascades),
         }
@@ -298,13 +299,24 @@ class DenseDetector:
         return Plan(scanner, [level for level in levels if len(level.rows)], min_stages=min_stages)
 
 
-def detect_dense(
+def detect_dense(  # noqa: PLR0913  the settings of `DenseDetector`
     image: NDArray[Any],
     cascade: Cascade,
     *,
+    scale_factor: float = 1.1,
+    min_neighbors: int = 3,
+    min_size: tuple[int, int] | None = None,
+    max_size: tuple[int, int] | None = None,
+    min_ranking_score: float = 0.0,
+    stride: int = 1,
+    antialias: bool = False,
+    group: str = Grouping.AVERAGE,
+    overlap: float = 0.3,
+    angles: Sequence[float] = (0.0,),
+    near_misses: int = 0,
+    n_threads: int | None = None,
     region: Sequence[int] | None = None,
     mask: NDArray[Any] | None = None,
-    **settings: Any,
 ) -> Detections:
     """Find the object in one picture by dense detection; for many pictures or cascades, keep a `DenseDetector`.
 
@@ -314,12 +326,16 @@ def detect_dense(
         Grey (h, w), RGB (h, w, 3) or RGBA (h, w, 4); see `vjcascade.imaging.to_gray` for the dtypes.
     cascade : Cascade
         What to look for.
+    scale_factor, min_neighbors, min_size, max_size, min_ranking_score : optional
+        As of `detect`, but for `min_size` and `max_size`: nothing is found if no scale lies between them.
+    stride, antialias, group, overlap, angles, near_misses : optional
+        As of `DenseDetector`.
+    n_threads : int, optional
+        All processors if not given. Results do not depend on it.
     region : sequence of int, optional
         `x, y, w, h` in pixels: look there only.
     mask : ndarray of shape (h, w), dtype bool or uint8, optional
         For each pixel of the picture whether windows may have their centre there.
-    **settings : dict
-        Those of `DenseDetector`.
 
     Returns
     -------
@@ -339,7 +355,22 @@ def detect_dense(
     >>> detect_dense(picture, Cascade(Size(24, 24)), min_neighbors=1).neighbors.tolist()
     [2]
     """
-    return DenseDetector(cascade, **settings).detect(image, region=region, mask=mask)
+    detector = DenseDetector(
+        cascade,
+        scale_factor=scale_factor,
+        min_neighbors=min_neighbors,
+        min_size=min_size,
+        max_size=max_size,
+        min_ranking_score=min_ranking_score,
+        stride=stride,
+        antialias=antialias,
+        group=group,
+        overlap=overlap,
+        angles=angles,
+        near_misses=near_misses,
+        n_threads=n_threads,
+    )
+    return detector.detect(image, region=region, mask=mask)
 
 
 def _masked(level: Level, canvas: Size, allowed_rows: NDArray[np.bool_]) -> Level:

@@ -182,8 +182,8 @@ def detect(  # noqa: PLR0913  the settings of `Detector`
     *,
     scale_factor: float = 1.1,
     min_neighbors: int = 3,
-    min_size: Size | tuple[int, int] | None = None,
-    max_size: Size | tuple[int, int] | None = None,
+    min_size: tuple[int, int] | None = None,
+    max_size: tuple[int, int] | None = None,
     min_ranking_score: float = 0.0,
     n_threads: int | None = None,
 ) -> Detections:

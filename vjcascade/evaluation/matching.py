@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import Field, dataclass, fields, is_dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -485,7 +485,19 @@ RULES: dict[str, MatchingRule] = {
 """The rules with the settings that they were published with."""
 
 
-def matching_rule(name: str, **settings: float | None) -> MatchingRule:
+class RuleSettings(TypedDict, total=False):
+    """Settings of the rules as keyword arguments; which rule has which is in its docstring."""
+
+    min_overlap: float | None
+    aspect: float | None
+    max_offset: float | None
+    max_ratio: float | None
+    compares_scale: bool | None
+    axes: float | None
+    is_continuous: bool | None
+
+
+def matching_rule(name: str, **settings: Unpack[RuleSettings]) -> MatchingRule:
     """Return the rule of a name.
 
     Parameters
@@ -515,7 +527,7 @@ def matching_rule(name: str, **settings: float | None) -> MatchingRule:
     if name not in RULES:
         raise SettingsError(f"there is no matching rule {name!r}; {suggest(name, RULES)}")
     rule: Any = RULES[name]
-    given = {setting: value for setting, value in settings.items() if value is not None}
+    given: dict[str, Any] = {setting: value for setting, value in settings.items() if value is not None}
     known = [field.name for field in fields(rule)]
     for setting in given:
         if setting not in known:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -107,7 +108,9 @@ def sample_affine(
     return levels
 
 
-def draw_boxes(image: NDArray[Any], boxes: NDArray[np.integer[Any]]) -> NDArray[np.uint8]:
+def draw_boxes(
+    image: NDArray[Any], boxes: NDArray[np.integer[Any]], labels: Sequence[str] | None = None
+) -> NDArray[np.uint8]:
     """Draw boxes on a copy of a picture.
 
     Parameters
@@ -116,6 +119,8 @@ def draw_boxes(image: NDArray[Any], boxes: NDArray[np.integer[Any]]) -> NDArray[
         Whatever `to_gray` accepts.
     boxes : ndarray of shape (n, 4), integers
         `x, y, w, h` in pixels; the lines run inside the box and thicken with the picture.
+    labels : sequence of str, optional
+        Short texts (ASCII), one a box, which stand above the boxes or, at the top of the picture, in them.
 
     Returns
     -------
@@ -125,12 +130,27 @@ def draw_boxes(image: NDArray[Any], boxes: NDArray[np.integer[Any]]) -> NDArray[
     cv2 = opencv()
     pixels = to_8_bit(image)
     canvas = np.dstack([pixels] * 3) if pixels.ndim == 2 else pixels.copy()
-    thickness = max(1, round(max(pixels.shape) / 400))
+    thickness = max(1, round(max(pixels.shape[:2]) / 400))
     for x, y, w, h in np.asarray(boxes).tolist():
         for norm_rect in range(min(thickness, (min(w, h) + 1) // 2)):
             corner = (x + w - 1 - norm_rect, y + h - 1 - norm_rect)
             cv2.rectangle(canvas, (x + norm_rect, y + norm_rect), corner, _BOX_COLOUR)
+    for (x, y), text in zip(np.asarray(boxes)[:, :2].tolist(), labels or (), strict=labels is not None):
+        _write_label(canvas, text, x, y)
     return canvas
+
+
+def _write_label(canvas: NDArray[np.uint8], text: str, x: int, y: int) -> None:
+    """Write a text on a plate above a corner of a box, moved as far as the picture's borders make it."""
+    cv2 = opencv()
+    scale = max(0.35, max(canvas.shape[:2]) / 1800)
+    thickness = max(1, round(scale))
+    (width, height), below = cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, scale, thickness)
+    left = max(min(x, canvas.shape[1] - width - 2), 0)
+    bottom = y if y >= height + below else y + height + below
+    canvas[max(bottom - height - below, 0) : max(bottom, 0), left : left + width + 2] = _BOX_COLOUR
+    where = (left + 1, bottom - below + 1)
+    cv2.putText(canvas, text, where, cv2.FONT_HERSHEY_SIMPLEX, scale, (0, 0, 0), thickness, cv2.LINE_AA)
 
 
 def to_8_bit(image: NDArray[Any]) -> NDArray[np.uint8]:

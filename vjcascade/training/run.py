@@ -106,7 +106,7 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
     n_threads : int, optional
         Threads; all processors if not given. The model does not depend on it.
     listener : Listener
-        Gets events; see `vjcascade.training.events`.
+        A function that gets events, such as `ProgressPrinter`, which prints them; see `vjcascade.training.events`.
 
     Returns
     -------
@@ -153,7 +153,9 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
     if continue_from is not None and not isinstance(continue_from, str | PathLike):
         raise SettingsError(f"continue_from {continue_from!r:.80} is no model file: give its path")
     if not callable(listener):
-        raise SettingsError(f"listener {listener!r:.80} is no function of one event; `print` is one")
+        raise SettingsError(
+            f"listener {listener!r:.80} is no function of one event; ProgressPrinter() is one"
+        )
     base = None if continue_from is None else BaseModel.load(Path(continue_from), settings.features)
     if base is not None:
         _refuse_too_few_stages(base, settings)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypedDict, Unpack
 
 from msgspec import Meta
 
 from vjcascade.boosters import make_booster
-from vjcascade.boosters.costs import Costs, parse_costs
+from vjcascade.boosters.costs import Costs, CostsLike, parse_costs
 from vjcascade.checks import check_fields, checked_choice
 from vjcascade.errors import SettingsError
 from vjcascade.features import HaarMode
@@ -189,12 +189,38 @@ _PRESETS: dict[Preset, dict[str, Any]] = {
 }
 
 
-def preset_settings(preset: Preset, **changes: Any) -> TrainingSettings:
+class SettingsChanges(TypedDict, total=False):
+    """The fields of `TrainingSettings` as keyword arguments, so that editors complete and check them."""
+
+    booster: str | None
+    costs: CostsLike | None
+    features: FeatureType | Literal["haar", "lbp"] | None
+    mode: HaarMode | Literal["basic", "core", "all"] | None
+    copies: int | None
+    mirror: Mirror | Literal["auto", "yes", "no"] | None
+    hit_rate: float | None
+    false_alarm_rate: float | None
+    max_stages: int | None
+    max_weak: int | None
+    max_depth: int | None
+    target_false_alarm_rate: float | None
+    n_negatives: int | None
+    max_samples: int | None
+    held_out: float | None
+    max_windows: int | None
+    hardest_negatives: bool | None
+    baseline: bool | None
+    seed: int | None
+
+
+def preset_settings(
+    preset: Preset | Literal["quick", "normal", "thorough"], **changes: Unpack[SettingsChanges]
+) -> TrainingSettings:
     """Return the settings of a preset, some of them changed.
 
     Parameters
     ----------
-    preset : Preset
+    preset : Preset or str
         QUICK for a quick first try, NORMAL for a model to use, THOROUGH with tilted features
         and more of everything.
     **changes
@@ -215,7 +241,7 @@ def preset_settings(preset: Preset, **changes: Any) -> TrainingSettings:
     >>> preset_settings(Preset.QUICK, seed=3).max_stages
     8
     """
-    given = {name: value for name, value in changes.items() if value is not None}
+    given: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}
     if "mode" in given and str(given.get("features", "")).lower() == "lbp":
         raise SettingsError(
             f"mode {given['mode']} chooses among Haar features, and features are lbp: leave one of the two out"

@@ -7,18 +7,24 @@ import tomllib
 from dataclasses import fields
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Unpack
 
 from vjcascade.errors import SettingsError
 from vjcascade.files import read_at_most
 from vjcascade.messages import near_file, suggest
-from vjcascade.training.settings import Preset, TrainingSettings, preset_settings
+from vjcascade.training.settings import Preset, SettingsChanges, TrainingSettings, preset_settings
 
 MAX_BYTES = 2**20
 """Of a settings file."""
 
 
-def read_settings(path: str | PathLike[str], **changes: Any) -> TrainingSettings:
+class FileChanges(SettingsChanges, total=False):
+    """The keyword arguments of `read_settings`."""
+
+    preset: Preset | Literal["quick", "normal", "thorough"] | None
+
+
+def read_settings(path: str | PathLike[str], **changes: Unpack[FileChanges]) -> TrainingSettings:
     r"""Read settings from a TOML file, some of them changed.
 
     Its keys are the fields of `TrainingSettings`, with hyphens or underscores, and ``preset``; what is not in it is the

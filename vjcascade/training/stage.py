@@ -271,9 +271,10 @@ class StageTrainer:
             return None
         baseline = None
         if settings.baseline and settings.booster != BASELINE:
-            progress.report(len(weak), settings.max_weak, "comparing with plain AdaBoost")
             with clock.part("baseline"):
-                baseline = _baseline(search, _Panel(samples, windows, settings), settings, len(weak))
+                compared = ProgressReporter(f"stage {number}: comparing with plain AdaBoost", self._listener)
+                panel_of_baseline = _Panel(samples, windows, settings)
+                baseline = _baseline(search, panel_of_baseline, settings, len(weak), compared)
         threshold = panel.tuned_threshold()
         return StageResult(
             stage=_as_stage(pool, weak, threshold),
@@ -339,11 +340,14 @@ def _as_stage(pool: NDArray[np.void], weak: Sequence[WeakClassifier], threshold:
     )
 
 
-def _baseline(search: StumpSearch, panel: _Panel, settings: TrainingSettings, n_weak: int) -> Rates:
+def _baseline(
+    search: StumpSearch, panel: _Panel, settings: TrainingSettings, n_weak: int, progress: ProgressReporter
+) -> Rates:
     """Return what plain AdaBoost reaches with as many weak classifiers, its threshold set a posteriori."""
     booster = make_booster(BASELINE, Costs(), n_weak)
-    for one in islice(boost(search, booster, max_depth=settings.max_depth), n_weak):
+    for done, one in enumerate(islice(boost(search, booster, max_depth=settings.max_depth), n_weak), 1):
         panel.add(one)
+        progress.report(done, n_weak)
     return panel.rates(panel.tuned_threshold())
 
 
