@@ -109,7 +109,10 @@ def test_near_names_and_where_to_get_the_files(nowhere):
     put(nowhere / "usr/share/opencv4/haarcascades", "haarcascade_frontalcatface.xml")
     with pytest.raises(ModelNotFoundError, match=r"did you mean 'haarcascade_frontalcatface'\?.*opencv-data"):
         data.find("haarcascade_frontalcatfaces.xml")
-    with pytest.raises(ModelNotFoundError, match="'eye' on this machine; OpenCV's model files come with"):
+    with pytest.raises(
+        ModelNotFoundError,
+        match=r"'eye' on this machine; `vjcascade models fetch`.*OpenCV's model files come with",
+    ):
         data.find("eye")
 
 

@@ -85,6 +85,10 @@ For example: vjcascade tune signs/cascade.xml scenes.txt --recall 0.95 --output 
 What is made is tried on windows and compared with the model before it is written.
 
 For example: vjcascade convert signs/cascade.xml signs.h""",
+    "models": """List the model files on this machine, by the names that commands take; or bring OpenCV's own.
+
+For example: vjcascade models fetch
+and then: vjcascade detect haarcascade_eye holiday""",
     "warmup": """Compile beforehand what other commands would compile at their first use; for container images.
 
 The compiled kernels are kept beside the package, or where the environment variable NUMBA_CACHE_DIR says.""",
@@ -117,8 +121,12 @@ _USAGES = {
     "negatives": "Usage: vjcascade negatives [OPTIONS] MODEL SOURCES...",
     "evaluate": "Usage: vjcascade evaluate [OPTIONS] MODELS... SCENES",
     "tune": "Usage: vjcascade tune [OPTIONS] MODEL SCENES --output FILE",
+    "models": "Usage: vjcascade models [fetch] [OPTIONS]",
 }
 """Where cyclopts would be vague."""
+
+_FILES = {"models": "model_files"}
+"""Where a command is not in the file of its name."""
 
 _OPENCV_PROGRAMS = {"train": TRAINCASCADE, "samples": CREATESAMPLES}
 """Whose command lines are understood, too, by the command that does the same."""
@@ -200,7 +208,9 @@ def _app() -> App:
         suppress_keyboard_interrupt=False,
     )
     for name, text in _COMMANDS.items():
-        app.command(f"vjcascade.cli.{name}:{name}", name=name, help=text, usage=_USAGES.get(name))
+        app.command(
+            f"vjcascade.cli.{_FILES.get(name, name)}:{name}", name=name, help=text, usage=_USAGES.get(name)
+        )
     compare = App(name="compare", help=_COMPARE)
     for name, text in _COMPARISONS.items():
         compare.command(f"vjcascade.cli.compare:{name}", name=name, help=text, usage=_USAGES.get(name))

@@ -36,6 +36,9 @@ WHERE_TO_GET = (
     "finds them), with the Debian package opencv-data, and lie in the folder data of OpenCV's source, branch 4.x"
 )
 
+FETCH = "`vjcascade models fetch` downloads OpenCV's; without it: "
+"""What comes before `WHERE_TO_GET` where a model file is not found."""
+
 _PATTERNS = {"haarcascades": "haarcascade_*.xml", "lbpcascades": "lbpcascade*.xml"}
 _PREFIXES = ("", "haarcascade_", "lbpcascade_")
 
@@ -91,14 +94,17 @@ def find(name: str | bytes | os.PathLike[str]) -> Path:
     for prefix in _PREFIXES:
         if prefix + stem in known:
             return known[prefix + stem]
-    raise ModelNotFoundError(f"no model file {stem!r} on this machine; {_near(stem, known)}{WHERE_TO_GET}")
+    raise ModelNotFoundError(
+        f"no model file {stem!r} on this machine; {_near(stem, known)}{FETCH}{WHERE_TO_GET}"
+    )
 
 
 def available() -> dict[str, Path]:
     """Return all model files found on this machine, by their names without `.xml`, sorted.
 
     Looked at are, in this order, ours; `cv2/data` beside the modules that can be imported, and scikit-image's
-    LBP file there; a wheel or source of OpenCV in a folder `opencv*` of the working directory; the environments that
+    LBP file there; what `vjcascade models fetch` has put into the user's data folder; a wheel or source of OpenCV in a
+    folder `opencv*` of the working directory; the environments that
     are active, those in the working directory (`.venv*`, `venv*`, `env`), and those in the usual places of conda and
     virtualenvwrapper; OpenCV's packages and builds in the system's folders; and, after a change of the working
     directory, what was found before. Where a name comes twice, the first counts.
@@ -113,6 +119,28 @@ def available() -> dict[str, Path]:
         found.setdefault(file.stem, file)
     _seen.update(dict.fromkeys(file.parent for file in found.values()))
     return dict(sorted(found.items()))
+
+
+def user_folder() -> Path:
+    """Return the folder for what the user has fetched, whether there or not.
+
+    The environment variable VJCASCADE_DATA names another one than the system's usual place.
+
+    Examples
+    --------
+    >>> user_folder().is_absolute()
+    True
+    """
+    named, home = os.environ.get("VJCASCADE_DATA"), Path(os.path.expanduser("~")).absolute()  # noqa: PTH111  never fails
+    if named:
+        return Path(named).absolute()
+    if sys.platform == "win32":
+        usual = os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        usual = home / "Library" / "Application Support"
+    else:
+        usual = os.environ.get("XDG_DATA_HOME") or home / ".local" / "share"
+    return Path(usual).absolute() / "vjcascade"
 
 
 def has_models(folder: str, kind: str) -> bool:
@@ -143,7 +171,7 @@ def hint(name: str) -> str:
 
 def __getattr__(name: str) -> str:
     if name not in _PATTERNS:
-        hint = suggest(name, ["haarcascades", "lbpcascades", "find", "available"])
+        hint = suggest(name, ["haarcascades", "lbpcascades", "find", "available", "user_folder"])
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; {hint}")
     if not has_models(_chosen.get(name, ""), name):
         with_models = (str(folder) for folder in _folders() if has_models(str(folder), name))
@@ -175,6 +203,7 @@ def _folders() -> Iterator[Path]:
     yield _own_folder()
     yield from _beside_modules("cv2/data")
     yield from _beside_modules("skimage/data")
+    yield user_folder() / "haarcascades"
     for pattern in _IN_WORKING_DIRECTORY:
         yield from _matching(Path(), pattern)
     for root in _environments():
