@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import builders
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 from easy_pictures import contents, save
 
-from vjcascade import Size, read_image
+from vjcascade import Size, imaging, read_image
 from vjcascade.cli import console, search
 from vjcascade.detection import grouping
 from vjcascade.imaging import write_image
@@ -50,7 +51,7 @@ def blinking_video(tmp_path, rng):
 def test_text(run, accept_all, picture):
     ran = run("detect", accept_all, picture, *RAW)
     assert ran.code == 0
-    assert ran.out == f"{picture}: 1 detection: 0 0 24 24 (score 0.50, 1 neighbor)\n"
+    assert ran.out == f"{picture}: 1 detection: 0 0 24 24 (score 0.50, 1 neighbor, ranking score 0.7)\n"
     assert ran.err.splitlines()[-1] == "searched: 1; detections: 1"  # who comes first waits for the compiler
 
 
@@ -127,9 +128,7 @@ def test_drawings_of_one_name_do_not_meet(run, accept_all, texture, tmp_path):
 
 
 def test_nothing_is_drawn_that_nobody_sees(run, accept_all, picture, monkeypatch):
-    from vjcascade.cli import search
-
-    monkeypatch.setattr(search, "draw_boxes", None)
+    monkeypatch.setattr(imaging, "draw_boxes", None)
     assert run("detect", accept_all, picture, *RAW).code == 0
 
 
@@ -150,7 +149,7 @@ def test_the_same_command_twice_makes_no_more_files(run, accept_all, texture, tm
     save(folder, [texture])
     kept = []
     for _ in range(2):
-        ran = run("detect", accept_all, folder, "--draw", folder / drawn)
+        ran = run("detect", accept_all, folder, *RAW, "--draw", folder / drawn)
         assert (ran.code, len(ran.out.splitlines())) == (0, 2)
         kept.append(contents(folder))
     assert kept[0] == kept[1]
@@ -228,7 +227,10 @@ def test_drawn_video(run, accept_all, blinking_video, tmp_path):
         (("a.png", "-o", "result.png"), "--draw"),
         (("a.png", "-o", "nowhere/result.txt"), "no folder"),
         (("a.png", "-o", "."), "this is a folder"),
-        (("a.png", "--draw", "a.png"), "--draw needs a folder and this is a file"),
+        (("a.png", "--draw", "a.png"), "the output would overwrite the model or an input"),
+        (("a.png", "a.png", "--draw", "b.png"), "--draw b.png names one file, and there are 2 inputs"),
+        (("a.png", "--draw", "b.mp4"), "--draw b.mp4: of a.png a picture, as out.png, can be drawn"),
+        (("a.png", "--draw", "nowhere/b.png"), "there is no folder"),
         (("a.png", "--draw", "a.png/drawn"), "cannot be used (not a directory)"),
         (("empty",), "there is no picture in this folder"),
         (("a.png", "\u2013draw", "out"), "long dash"),
@@ -248,7 +250,7 @@ def test_wrong_command_lines(run, accept_all, picture, monkeypatch, options, rea
 
 
 def test_a_reader_that_has_had_enough(accept_all, picture):
-    words = [sys.executable, "-m", "vjcascade", "detect", accept_all, *[picture] * 3000]
+    words = [sys.executable, "-m", "vjcascade", "detect", accept_all, *RAW, *[picture] * 3000]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline().startswith(str(picture))
         process.stdout.close()
@@ -259,7 +261,7 @@ def test_a_reader_that_has_had_enough(accept_all, picture):
 def test_names_that_a_terminal_cannot_show(accept_all, texture, tmp_path):
     path = tmp_path / "Stra\u00dfe \u732b.png"
     write_image(path, texture)
-    words = [sys.executable, "-m", "vjcascade", "detect", accept_all, path, tmp_path / "\u732b.png"]
+    words = [sys.executable, "-m", "vjcascade", "detect", accept_all, *RAW, path, tmp_path / "\u732b.png"]
     environment = {"PYTHONIOENCODING": "ascii", "PYTHONPATH": ":".join(sys.path), "LC_ALL": "C"}
     ran = subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
     assert ran.returncode == 2
@@ -274,8 +276,8 @@ def test_names_with_line_breaks_stay_on_their_line(run, accept_all, texture, tmp
     (tmp_path / "bad\nname.png").write_bytes(b"no picture")
     ran = run("detect", accept_all, tmp_path, *RAW)
     assert (
-        ran.out
-        == f"{tmp_path}/a.png: 0 detections\\nb.png: 1 detection: 0 0 24 24 (score 0.50, 1 neighbor)\n"
+        ran.out == f"{tmp_path}/a.png: 0 detections\\nb.png: 1 detection: 0 0 24 24 "
+        "(score 0.50, 1 neighbor, ranking score 0.7)\n"
     )
     assert f"cannot be searched: {tmp_path}/bad\\nname.png: this is no picture" in ran.err
 
@@ -388,3 +390,36 @@ def test_two_pictures_with_one_text_file_are_refused(run, accept_all, street):
     assert ran.code == 2
     assert "would both have a.txt: rename one of them" in ran.err
     assert not (street.parent / "out").exists()
+
+
+def test_a_drawn_picture_may_be_named(run, accept_all, picture, tmp_path):
+    assert run("detect", accept_all, picture, *RAW, "--draw", tmp_path / "out.png").code == 0
+    assert (tmp_path / "out.png").is_file()
+    assert (read_image(tmp_path / "out.png")[0, 0] == (0, 255, 0)).all()
+    (tmp_path / "folder.png").mkdir()
+    assert run("detect", accept_all, picture, *RAW, "--draw", tmp_path / "folder.png").code == 0
+    assert [path.name for path in (tmp_path / "folder.png").iterdir()] == [f"{picture.stem}.found.png"]
+
+
+def test_of_many_pictures_only_those_with_detections_have_a_line(run, accept_all, texture, tmp_path):
+    save(tmp_path / "many", [texture, np.zeros((10, 10), np.uint8), texture])
+    ran = run("detect", accept_all, tmp_path / "many", *RAW)
+    assert [line.split(": ")[1] for line in ran.out.splitlines()] == ["1 detection", "1 detection"]
+    assert ran.err.splitlines()[-1] == "searched: 3; detections: 2; nothing found in: 1"
+    alone = run("detect", accept_all, tmp_path / "many" / "001.png")
+    assert alone.out.endswith("001.png: 0 detections\n")
+    assert alone.err.splitlines()[-1] == "searched: 1; detections: 0"
+    lines = run("detect", accept_all, tmp_path / "many", *RAW, "--format", "jsonl").out.splitlines()
+    assert len(lines) == 3
+
+
+def test_a_least_size_of_another_shape_than_the_objects_is_explained(run, tmp_path, picture):
+    wide = replace(builders.accept_all(), window=Size(48, 24))
+    wide.save(tmp_path / "wide.xml")
+    told = run("detect", tmp_path / "wide.xml", picture, "--min-size", "60").err
+    assert (
+        "note: --min-size 60x60: the model's objects have the shape of 48x24, so the smallest that is looked for is "
+        "120x60; for 60 pixels of width, give 60x30" in told
+    )
+    for fitting in ("60x30", "60x26"):
+        assert "note" not in run("detect", tmp_path / "wide.xml", picture, "--min-size", fitting).err

@@ -12,8 +12,8 @@ import builders
 import numpy as np
 import pytest
 
-from vjcascade import Size
-from vjcascade.cli import inputs, search
+from vjcascade import Size, imaging
+from vjcascade.cli import inputs
 from vjcascade.cli.drawing import FRAMES_TO_TIME, VideoDrawing
 from vjcascade.cli.process import Terminated
 from vjcascade.video import Frame, VideoSink, read_frames
@@ -109,7 +109,7 @@ def test_q_ends_it_and_the_rate_is_shown(run, accept_all, clip, monkeypatch, tmp
 @pytest.mark.parametrize(("stop", "code"), [(KeyboardInterrupt, 130), (Terminated, 143)])
 def test_what_was_found_before_a_stop_is_kept(run, accept_all, clip, monkeypatch, tmp_path, stop, code):
     """Also where the interrupt comes in the middle of a frame."""
-    draw, drawn = search.draw_boxes, []
+    draw, drawn = imaging.draw_boxes, []
 
     def draw_and_stop(*words):
         drawn.append(draw(*words))
@@ -117,7 +117,7 @@ def test_what_was_found_before_a_stop_is_kept(run, accept_all, clip, monkeypatch
             raise stop
         return drawn[-1]
 
-    monkeypatch.setattr(search, "draw_boxes", draw_and_stop)
+    monkeypatch.setattr(imaging, "draw_boxes", draw_and_stop)
     found = tmp_path / "found.jsonl"
     ran = run("detect", accept_all, clip, *RAW, "--format", "jsonl", "-o", found, "--draw", tmp_path)
     assert ran.code == code

@@ -27,7 +27,7 @@ def test_what_is_missing_is_said(wish):
     last = done.stderr.splitlines()[-1]
     assert last == (
         "vjcascade.errors.MissingLibraryError: vjcascade's estimators need scikit-learn 1.6 or later: "
-        "pip install 'vjcascade[sklearn]'"
+        "pip install 'scikit-learn>=1.6'"
     )
 
 

@@ -21,6 +21,7 @@ from vjcascade.cli.options import WHOLE, CountOption, FlagOption, SizeOption, Wh
 from vjcascade.cli.reports import ANNOTATIONS, Format, Report
 from vjcascade.errors import SettingsError
 from vjcascade.messages import near_file
+from vjcascade.types import Size
 
 if TYPE_CHECKING:
     from vjcascade.cli.inputs import Input
@@ -81,7 +82,8 @@ def detect(  # noqa: PLR0913  each is a user's choice
     label : str
         With coco, yolo and voc: what the model finds; "object" if not given.
     draw : path
-        Folder for copies with the detections drawn in, NAME.found.png and NAME.found.mp4; they replace older copies.
+        Folder for copies with the detections and their ranking scores drawn in, NAME.found.png and NAME.found.mp4; they
+        replace older copies. For one picture or video, it may be the name of the file, as out.png.
     show : bool
         Show pictures and detections in a window; q or Esc ends.
     dense : bool
@@ -96,10 +98,10 @@ def detect(  # noqa: PLR0913  each is a user's choice
     """
     from vjcascade.cli.annotation_reports import AnnotationReport, check_annotations
     from vjcascade.cli.compiling import SECONDS_FOR_DETECTION, compile_notice
-    from vjcascade.cli.drawing import plan_drawings
+    from vjcascade.cli.drawing import names_file, plan_drawings
     from vjcascade.cli.inputs import Input, find_inputs, refuse_addresses
     from vjcascade.cli.models import named_model, split_model
-    from vjcascade.cli.outputs import output_folder, refuse_overwriting
+    from vjcascade.cli.outputs import check_output_file, output_folder, refuse_overwriting
     from vjcascade.cli.search import Search
     from vjcascade.formats.annotations.writing import FOLDER_FORMATS
     from vjcascade.video import LiveWindow
@@ -136,6 +138,7 @@ def detect(  # noqa: PLR0913  each is a user's choice
     inputs = find_inputs(places, every) if camera is None else [Input(None, camera)]
     if dense_options.memory is not None:
         refuse_still_pictures(inputs)
+    is_many = len(inputs) > 1 or inputs[0].is_moving
     drawings = plan_drawings(inputs, draw) if draw is not None else {}
     written = [output] if output is not None else []
     if is_annotation:
@@ -143,7 +146,9 @@ def detect(  # noqa: PLR0913  each is a user's choice
     targets = [*drawings.values(), *written]
     refuse_overwriting(targets, [model, *(source.path for source in inputs if source.path is not None)])
     with ExitStack() as stack:
-        if draw is not None:
+        if draw is not None and names_file(draw):
+            check_output_file(draw)
+        elif draw is not None:
             stack.enter_context(output_folder(draw))
         window = stack.enter_context(LiveWindow("vjcascade")) if show else None
         if output is not None and format.value in FOLDER_FORMATS:
@@ -151,7 +156,7 @@ def detect(  # noqa: PLR0913  each is a user's choice
         report = (
             stack.enter_context(AnnotationReport(format, output, label or "object"))
             if is_annotation
-            else stack.enter_context(Report(format, output, is_dense=dense))
+            else stack.enter_context(Report(format, output, is_dense=dense, skips_empty=is_many))
         )
         stack.enter_context(compile_notice(SECONDS_FOR_DETECTION))
         return Search(detect_in, report, drawings, window).run(inputs, is_quiet=output is not None)
@@ -178,6 +183,7 @@ def _detect_in(
     from vjcascade.detection import Detector
 
     cascade = Cascade.load(model)
+    _tell_smallest(cascade.window, given.get("min_size"))
     if dense_options is not None:
         return dense_search(cascade, dense_options, given)
     point = None if is_untuned else tuned_point(model, cascade)
@@ -188,6 +194,25 @@ def _detect_in(
         cascade = used
     detector = Detector(cascade, **((point.settings if point else {}) | given))
     return lambda _: detector.detect
+
+
+def _tell_smallest(window: Size, min_size: Size | None) -> None:
+    """Say how small objects may be, where their shape makes that clearly larger than what was asked for."""
+    if min_size is None:
+        return
+    scale = max(min_size.width / window.width, min_size.height / window.height)
+    smallest = Size(round(window.width * scale), round(window.height * scale))
+    if smallest.width * smallest.height > 1.5 * min_size.width * min_size.height:
+        as_wide = Size(min_size.width, max(round(min_size.width * window.height / window.width), 1))
+        other = (
+            f"; for {min_size.width} pixels of width, give {as_wide}"
+            if as_wide.height < min_size.height
+            else ""
+        )
+        sys.stderr.write(
+            f"note: --min-size {min_size}: the model's objects have the shape of {window}, so the smallest that "
+            f"is looked for is {smallest}{other}\n"
+        )
 
 
 def _check_output(output: Path | None) -> None:

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.cli.inputs import Input
-from vjcascade.imaging import DRAWN, write_image
+from vjcascade.errors import SettingsError
+from vjcascade.imaging import DRAWN, IMAGE_SUFFIXES, write_image
 from vjcascade.types import Size
-from vjcascade.video import VideoSink
+from vjcascade.video import VideoSink, is_video
 
 FRAMES_TO_TIME = 10
 """Frames whose times decide the rate of a drawn video."""
@@ -24,10 +25,34 @@ DEFAULT_RATE = 25.0
 """Frames per second where their times do not tell."""
 
 
-def plan_drawings(inputs: Sequence[Input], folder: Path) -> dict[Input, Path]:
-    """Choose a file in a folder for each input: named after it and as `DRAWN`; inputs of one name get numbers."""
+def names_file(place: Path) -> bool:
+    """Tell whether what is given to --draw is the name of a picture or video, and not of a folder."""
+    return not place.is_dir() and (place.suffix.lower() in IMAGE_SUFFIXES or is_video(place))
+
+
+def plan_drawings(inputs: Sequence[Input], place: Path) -> dict[Input, Path]:
+    """Choose a file for each input: `place` itself, if that names a file, else one in this folder.
+
+    In a folder, it is named after the input and as `DRAWN`; inputs of one name get numbers.
+
+    Raises
+    ------
+    SettingsError
+        If `place` names a file, and there are several inputs, or the one is of another kind.
+    """
+    if names_file(place):
+        if len(inputs) != 1:
+            raise SettingsError(
+                f"--draw {place} names one file, and there are {len(inputs)} inputs: give the name of a folder"
+            )
+        if inputs[0].is_moving != is_video(place):
+            wanted = "video, as out.mp4" if inputs[0].is_moving else "picture, as out.png"
+            raise SettingsError(
+                f"--draw {place}: of {inputs[0].name} a {wanted}, can be drawn, or give a folder"
+            )
+        return {inputs[0]: place}
     taken: set[str] = set()
-    return {source: folder / _free_name(source, taken) for source in dict.fromkeys(inputs)}
+    return {source: place / _free_name(source, taken) for source in dict.fromkeys(inputs)}
 
 
 def open_drawing(source: Input, target: Path) -> Drawing:

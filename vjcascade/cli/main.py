@@ -47,7 +47,8 @@ For example: vjcascade detect signs/cascade.xml holiday --draw drawn""",
 Pictures and frames with false alarms are kept once each, and not where they show only what others show.
 
 For example: vjcascade negatives signs/cascade.xml street.mp4 --output false-alarms
-and then: vjcascade train crops photos --continue signs/cascade.xml --more-negatives false-alarms --output better""",
+and then: vjcascade train crops photos --continue signs/cascade.xml --more-negatives false-alarms --stages 20 \\
+    --output better""",
     "samples": """Write crops of the object, or altered copies of them or of one picture, or scenes with known boxes.
 
 Crops as they are, or what boxes in pictures show, go into a .vec for OpenCV's trainer: what vjcascade train sees of

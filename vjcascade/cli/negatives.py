@@ -141,6 +141,7 @@ class _Harvest:
             self._n_kept += 1
 
     def _sum_up(self, console: PlainConsole, model: Path) -> None:
+        n_stages = self._detector.scanners[0].cascade.n_stages
         console.print(
             f"searched: {self._n_shots}; false alarms: {self._n_alarms} in {self._n_with_alarms} of them; kept: "
             f"{pluralize(self._n_kept, 'picture')} in {self._folder}"
@@ -149,6 +150,6 @@ class _Harvest:
         if self._n_kept:
             console.print(
                 "learn from them: vjcascade train CROPS PHOTOS "
-                f"--continue {model} --more-negatives {self._folder} --output NEW; it says how many are left, and with "
-                "--validate SCENES what that costs in recall"
+                f"--continue {model} --more-negatives {self._folder} --stages {n_stages + 5} --output NEW; "
+                "it says how many are left, and with --validate SCENES what that costs in recall"
             )

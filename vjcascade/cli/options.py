@@ -105,11 +105,14 @@ def spelt_as_options(message: str, options: Mapping[str, str] = OPTIONS) -> str:
     '--min-size 9x9 is larger than --max-size 3x3: no window has a recall'
     >>> spelt_as_options("recall and precision cannot both be the goal")
     '--recall and --precision cannot both be the goal'
+    >>> spelt_as_options("resume or overwrite it (resume=True, overwrite=True)")
+    'resume or overwrite it (--resume, --overwrite)'
     """
     ordinary = "|".join(name for name in options if "_" not in name)
     beginning = re.match(rf"(?:{ordinary})(?:(?: and|,) \w+)*(?![\w:./])", message)  # no file of that name
     end = beginning.end() if beginning else 0
     begin = re.sub(rf"\b(?:{ordinary})\b", lambda name: options[name[0]], message[:end]) + message[end:]
+    begin = re.sub(r"\b(resume|overwrite)=True\b", r"--\1", begin)
     return re.sub(r"(?<![-.\w])\w+_\w+", lambda name: options.get(name[0], name[0]), begin)
 
 

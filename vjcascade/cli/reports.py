@@ -59,10 +59,15 @@ class Report:
         The file; None for standard output.
     is_dense : bool
         Whether the stages passed and the angles belong to the results.
+    skips_empty : bool
+        Whether text has no line for a picture or frame in which nothing was found.
     """
 
-    def __init__(self, kind: Format, path: Path | None, *, is_dense: bool = False) -> None:
+    def __init__(
+        self, kind: Format, path: Path | None, *, is_dense: bool = False, skips_empty: bool = False
+    ) -> None:
         self._path = path
+        self._skips_empty = skips_empty and kind is Format.TEXT
         self._render = {Format.TEXT: text_line, Format.JSONL: json_line, Format.CSV: csv_rows}[kind]
         self._columns = DENSE_COLUMNS if is_dense else COLUMNS
         self._heading = ",".join(("file", "frame", *self._columns)) + "\n" if kind is Format.CSV else ""
@@ -75,6 +80,8 @@ class Report:
 
     def add(self, shot: Shot, found: Detections) -> None:
         """Write what was found in a picture or frame."""
+        if self._skips_empty and not len(found):
+            return
         self._stream.write(self._render(shot, rows_of(found, self._columns)))
         if self._path is None:
             self._stream.flush()  # whoever reads a pipe may be waiting for it
@@ -104,7 +111,7 @@ def text_line(shot: Shot, rows: Sequence[Row]) -> str:
     frame = "" if shot.frame is None else f" frame {shot.frame} ({shot.seconds:.2f} s)"
     boxes = [
         f"{row['x']} {row['y']} {row['w']} {row['h']} (score {row['score']:.2f}, "
-        f"{pluralize(int(row['neighbors']), 'neighbor')}{_turned(row)})"
+        f"{pluralize(int(row['neighbors']), 'neighbor')}, ranking score {row['ranking_score']:.1f}{_turned(row)})"
         for row in rows
     ]
     count = pluralize(len(boxes), "detection")

@@ -21,7 +21,6 @@ from vjcascade.cli.inputs import Input, Shot
 from vjcascade.cli.process import ExitCode, code_of
 from vjcascade.cli.reports import Report
 from vjcascade.errors import ImageError
-from vjcascade.imaging import draw_boxes
 from vjcascade.messages import one_line
 from vjcascade.training.events import Progress
 from vjcascade.types import Detections
@@ -79,6 +78,7 @@ class Search:
         self._tells_progress = False
         self._n_shots = 0
         self._n_detections = 0
+        self._n_without = 0
         self._n_failed = 0
         self._n_cut_off = 0
         self._n_frames = 0
@@ -140,6 +140,7 @@ class Search:
                 found = detect(shot.image, progress=self._grouping_teller(source))
                 self._n_shots += 1
                 self._n_detections += len(found)
+                self._n_without += not len(found)
                 self._report.add(shot, found)
                 if shot.frame is not None:
                     rate.tick()
@@ -150,7 +151,7 @@ class Search:
                     self._tell(_frame_progress(source, shot, rate))
                 if drawing is None and self._window is None:
                     continue
-                drawn = draw_boxes(shot.image, found.boxes)
+                drawn = found.draw(shot.image)
                 if drawing is not None:
                     drawing.add(drawn, shot.seconds)
                 if self._window is not None and not _show(self._window, drawn, source, str(rate)):
@@ -183,6 +184,8 @@ class Search:
 
     def _sum_up(self, n_inputs: int) -> None:
         parts = [f"searched: {self._n_shots}", f"detections: {self._n_detections}"]
+        if self._n_without and self._n_shots > 1:
+            parts.append(f"nothing found in: {self._n_without}")
         if self._n_frames:
             parts.append(per_second(self._n_frames, self._seconds_of_frames))
         if self._n_skipped:

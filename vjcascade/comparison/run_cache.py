@@ -95,7 +95,8 @@ class RunCache:
             raise SettingsError("resume and overwrite contradict each other: choose one of them")
         if (folder / RUNS_NAME).exists() and not (resume or overwrite):
             raise SettingsError(
-                f"{folder} already holds a comparison: resume or overwrite it, or take another output folder"
+                f"{folder} already holds a comparison: resume or overwrite it (resume=True, overwrite=True), "
+                "or take another output folder"
             )
 
     def add(self, dataset: str, seed: int, run: str, results: Results) -> None:

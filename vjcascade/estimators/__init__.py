@@ -14,7 +14,7 @@ try:
     from sklearn.utils.validation import validate_data  # noqa: F401  there since 1.6
 except ImportError as error:
     raise MissingLibraryError(
-        "vjcascade's estimators need scikit-learn 1.6 or later: pip install 'vjcascade[sklearn]'"
+        "vjcascade's estimators need scikit-learn 1.6 or later: pip install 'scikit-learn>=1.6'"
     ) from error
 
 from vjcascade.estimators.classifier import CostBoostClassifier

@@ -31,7 +31,7 @@ def template(name: str) -> Callable[..., str]:
         from jinja2 import Environment, FunctionLoader, StrictUndefined
     except ImportError:
         raise MissingLibraryError(
-            "a report is made with jinja2, which is not installed: pip install 'vjcascade[report]', or jinja2 alone"
+            "a report is made with jinja2, which is not installed: pip install jinja2"
         ) from None
     folder = files("vjcascade.report")
     environment = Environment(

@@ -273,7 +273,8 @@ class Checkpoint(RunState):
             raise SettingsError(f"{folder} cannot be the output folder: {nearest} {why}")
         if (folder / MODEL_NAME).exists() and not (resume or overwrite):
             raise SettingsError(
-                f"{folder} already holds a model, {MODEL_NAME}: resume or overwrite it, or take another output folder"
+                f"{folder} already holds a model, {MODEL_NAME}: resume or overwrite it (resume=True, "
+                "overwrite=True), or take another output folder"
             )
 
     @property

@@ -337,7 +337,7 @@ def _refuse_too_few_stages(base: BaseModel, settings: TrainingSettings) -> None:
     if n_there >= settings.max_stages:
         raise SettingsError(
             f"{base.origin['model']} has {pluralize(n_there, 'stage')} already, and max_stages {settings.max_stages} "
-            "counts them: raise it"
+            f"counts them: raise it, for example to {n_there + 5}"
         )
 
 
