@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from hypothesis import given, settings, strategies as st
 from pages import HOSTILE, checked
 
 from vjcascade.errors import MissingLibraryError, ModelError, ModelNotFoundError
-from vjcascade.report import page as module
+from vjcascade.report import charts, page as module
+from vjcascade.report.cost import StageCost
 from vjcascade.report.page import build_report, page_values
 from vjcascade.report.training_run import Run, open_run
 from vjcascade.training.events import Rates, RoundDone, RunBegun, SceneFigures, StageBegun, StageDone
@@ -44,7 +46,9 @@ def large_run(rng, n_stages, side, n_rounds):
     rounds = [
         RoundDone(1, n + 1, *(Rates(0.0, *rng.random(2).tolist()) for _ in range(2))) for n in range(n_rounds)
     ]
-    stages = {i: StageHistory(rounds, 50.0, {"mining": 20.0}, 2**31, 0.6**i, noise[:24]) for i in records}
+    stages = {
+        i: StageHistory(rounds, 50.0, {"mining": 20.0}, 2**31, 0.6**i, noise[:24], noise[:3]) for i in records
+    }
     cascade = builders.random_cascade(rng, Size(side, side), stages=(8,) * n_stages, tilted_share=0.3)
     history = History(stages, counts={"positives": 5000}, mean_positive=noise[-1])
     return Run(Path("cascade.xml"), cascade, records, history, TrainingSettings(), {})
@@ -54,7 +58,12 @@ def test_a_trained_run(trained):
     html = build_report(trained)
     page = checked(html)
     run = open_run(trained)
-    assert page.tags.count("img") == 2  # the worst false alarms of both stages
+    n_with_missed = sum(len(stage.missed) > 0 for stage in run.history.stages.values())
+    assert (
+        page.tags.count("img") == 2 + n_with_missed
+    )  # the worst false alarms of both stages, and what they miss
+    assert ("Missed objects" in page.text) == (n_with_missed > 0)
+    assert "Share of positives that still pass after each stage" in page.text
     assert page.text.count(" rounds") >= 2
     last = run.records[2]
     assert f"one in {1 / last.overall_false_alarm_rate:,.0f} windows of background" in page.text
@@ -166,7 +175,7 @@ def test_a_long_run_stays_small(rng, monkeypatch):
     monkeypatch.setattr(module, "open_run", lambda _: large_run(rng, n_stages=50, side=32, n_rounds=60))
     html = build_report(Path("cascade.xml"))
     assert 1_000_000 < len(html.encode()) < 2_000_000
-    assert checked(html).tags.count("img") == 50
+    assert checked(html).tags.count("img") == 100  # false alarms and missed objects of each stage
 
 
 def test_what_there_is_no_report_of(tmp_path):
@@ -189,5 +198,26 @@ def test_without_jinja2(tmp_path, monkeypatch):
         return original(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingLibraryError, match=r"pip install 'vjcascade\[report\]'"):
+    with pytest.raises(MissingLibraryError, match="pip install jinja2"):
         build_report(tmp_path)
+
+
+def test_labels_of_costs_have_room_whatever_the_numbers():
+    """Also in a font whose digits are as wide as the widest that are usual."""
+    costs = [StageCost(0.0123 / (i + 1), 1000.0 + i, 40.0, 123.4 * (i + 1)) for i in range(3)]
+    drawn = charts.cost_chart(costs)
+    for start, label in re.findall(r'<text x="([\d.]+)"[^>]*>([^<]*×[^<]*)</text>', drawn):
+        assert float(start) + charts.CHARACTER * len(label) <= charts.WIDTH
+    assert drawn.count("×") == 3
+
+
+@pytest.mark.parametrize(
+    ("rates", "lowest"), [([0.999, 0.985], "98%"), ([0.9, 0.4], "0%"), ([1.0], "98%"), ([0.0], "0%")]
+)
+def test_the_curve_of_hit_rates_is_scaled_to_what_it_shows(rates, lowest):
+    records = {i: doubles.stage_record(i, overall_held_out_hit_rate=rate) for i, rate in enumerate(rates, 1)}
+    drawn = charts.hits_chart(records, len(rates))
+    assert re.findall(r">([\d.]+%)</text>", drawn)[-1] == lowest
+    assert drawn.count("<circle") == len(rates)
+    heights = [float(y) for y in re.findall(r'cy="([\d.]+)"', drawn)]
+    assert all(0 <= y <= 170 for y in heights)

@@ -44,7 +44,7 @@ def test_cost_of_known_shares(rng):
     costs = expected_costs(run_of(cascade, [0.5, 0.01, 0.001]))
     assert [cost.cost for cost in costs] == [2, 10 * 0.5, 100 * 0.01]
     assert costs[-1].so_far == 8
-    history = History({1: StageHistory([], 1.0, {}, None, 0.5, NONE)})
+    history = History({1: StageHistory([], 1.0, {}, None, 0.5, NONE, NONE)})
     assert (
         expected_costs(run_of(cascade, [0.5, 0.01, 0.001], history=history))[0].cost == 1
     )  # half lack contrast
@@ -174,7 +174,7 @@ def test_advice_fits_what_was_found(changes, settings, words):
 
 
 def test_a_run_that_was_stopped_is_told_from_one_that_ended():
-    stages = {1: StageHistory([], 1.0, {}, None, 0.5, NONE)}
+    stages = {1: StageHistory([], 1.0, {}, None, 0.5, NONE, NONE)}
     for ended in ("", "training ended early with 1 stage: no more negatives"):
         run = run_of(builders.accept_all(n_stages=1), [0.5], history=History(stages, ended=ended))
         assert ("go on with `--resume`" in " ".join(advice(run))) == (not ended)

@@ -71,6 +71,8 @@ def test_a_run_is_read_back(trained):
         assert (stage.seconds, stage.parts, stage.memory) == (event.seconds, event.parts, event.memory)
         assert stage.pass_rate == event.pass_rate
         np.testing.assert_array_equal(stage.false_alarms, event.false_alarms)
+        assert len(stage.missed) == len(event.missed)
+        np.testing.assert_array_equal(stage.missed.ravel(), event.missed.ravel())
     begun = next(event for event in events if isinstance(event, RunBegun))
     np.testing.assert_array_equal(history.mean_positive, begun.mean_positive)
     assert history.counts == begun.counts
@@ -164,7 +166,10 @@ def test_junk_between_the_lines_is_left_out(tmp_path, junk):
     stage = read(tmp_path).stages[1]
     write(tmp_path, StageBegun(1), round_done(1), junk, stage_done(), junk, b'{"v": 1')
     history = read(tmp_path)
-    assert vars(history.stages[1]) | {"false_alarms": 0} == vars(stage) | {"false_alarms": 0}
+    assert vars(history.stages[1]) | {"false_alarms": 0, "missed": 0} == vars(stage) | {
+        "false_alarms": 0,
+        "missed": 0,
+    }
     assert history.counts == {}
 
 
@@ -205,11 +210,22 @@ def test_a_run_that_goes_on_may_leave_out_the_model_that_it_continues(tmp_path):
 def test_pictures_of_another_size_are_left_out(tmp_path, shape):
     write(tmp_path, stage_done())
     (tmp_path / "history").mkdir()
-    for name in ("mean-positive", "false-alarms-01"):
+    for name in ("mean-positive", "false-alarms-01", "missed-01"):
         write_image(tmp_path / "history" / f"{name}.png", np.zeros(shape, np.uint8))
     history = read(tmp_path)
     assert history.mean_positive is None
-    assert len(history.stages[1].false_alarms) == 0
+    assert len(history.stages[1].false_alarms) == len(history.stages[1].missed) == 0
+
+
+def test_objects_missed_by_a_run_before_do_not_stay(tmp_path):
+    missed = np.arange(72, dtype=np.uint8).reshape(2, 6, 6)
+    for windows, n_kept in ((missed, 2), (missed[:0], 0)):
+        with HistoryWriter(tmp_path / "cascade.xml", pytest.fail) as writer:
+            writer(stage_done(missed=windows))
+        write(tmp_path, stage_done())
+        kept = read(tmp_path).stages[1].missed
+        np.testing.assert_array_equal(kept.reshape(-1, 6, 6), windows)
+        assert len(kept) == n_kept
 
 
 def test_broken_pictures_are_left_out(tmp_path):

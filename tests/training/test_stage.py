@@ -256,10 +256,13 @@ def test_progress_goes_forward(windows):
     events = []
     result = train(windows, listener=events.append)
     told = [event for event in events if isinstance(event, Progress)]
-    assert {event.part for event in told} == {"stage 1: boosting"}
-    done = [event.done for event in told]
-    assert done == sorted(done)
-    assert done[-1] == len(result.stage.thresholds)
+    boosting = [event.done for event in told if event.part == "stage 1: boosting"]
+    compared = [(e.done, e.total) for e in told if e.part == "stage 1: comparing with plain AdaBoost"]
+    n_weak = len(result.stage.thresholds)
+    assert len(boosting) + len(compared) == len(told)
+    assert boosting == sorted(boosting)
+    assert boosting[-1] == n_weak
+    assert compared == [(done, n_weak) for done in range(1, n_weak + 1)]  # its share of the work is known
     assert f"{len(POOL):,} features of 210 windows" in told[0].detail
 
 
@@ -295,6 +298,18 @@ def test_a_window_with_the_threshold_score_passes_in_opencv(score):
     assert threshold.dtype == np.float32
     assert np.float64(threshold - np.float32(1e-5)) <= score
     assert score - np.float64(threshold) <= 2 * np.spacing(np.float32(max(abs(score), 1e-30)))
+
+
+def test_the_worst_of_the_missed_positives_are_kept(windows):
+    no_objects = windows.held_out_negatives[:9]
+    windows = replace(windows, positives=np.concatenate([windows.positives[:50], no_objects]))
+    result = train(windows, replace(SETTINGS, max_weak=2))
+    every = np.concatenate([windows.positives, windows.held_out_positives])
+    accepted, scores = evaluate_windows(Cascade(WINDOW).with_stage(result.stage), every)
+    missed = np.flatnonzero(accepted != 1)
+    assert len(missed) > 1
+    worst = missed[np.argsort(scores[missed], kind="stable")][:24]
+    np.testing.assert_array_equal(result.missed, every[worst])
 
 
 @pytest.mark.parametrize("score", [0.25, -3.0, 300.0])

@@ -17,6 +17,9 @@ from vjcascade.training.settings import TrainingSettings
 WIDTH = 430
 """Of charts that fill a row, in their own coordinates: on a telephone, their text can still be read."""
 
+CHARACTER = 7.2
+"""No character of a label is wider, in the wide fonts that some systems have."""
+
 MAX_POINTS = 60
 """Points of a curve; more cannot be told apart."""
 
@@ -148,6 +151,52 @@ def survival_chart(records: Mapping[int, StageRecord], n_stages: int, target: fl
     return drawing(width, height, title, *parts)
 
 
+def hits_chart(records: Mapping[int, StageRecord], n_stages: int) -> str:
+    """Draw which share of the positives passes the cascade, stage by stage.
+
+    Parameters
+    ----------
+    records : mapping
+        By stage; at least one.
+    n_stages : int
+        Stages of the cascade.
+
+    Returns
+    -------
+    str
+        An SVG drawing.
+    """
+    width, height, left, top, bottom = WIDTH, 170, 66, 10, 22
+    rates = [(stage, record.hit_rate_so_far) for stage, record in sorted(records.items())]
+    lowest = min(rate for _, rate in rates)
+    span = next(span for span in (0.02, 0.05, 0.1, 0.2, 0.5, 1.0) if lowest >= 1 - span or span == 1.0)
+
+    def place(stage: int, rate: float) -> tuple[float, float]:
+        x = left + (width - left - 12) * stage / n_stages
+        return x, top + (height - top - bottom) * (1 - rate) / span
+
+    parts = []
+    for step in range(5):
+        share = 1 - span * step / 4
+        y = place(0, share)[1]
+        parts.append(element("line", x1=left, x2=width - 8, y1=y, y2=y, class_="grid"))
+        parts.append(text(f"{100 * share:.4g}%", left - 5, y + 3.5, class_="end"))
+    whole = [(0, 1.0), *rates] if rates[0][0] == 1 else rates
+    parts.append(polyline([place(*point) for point in whole], class_="curve hit-line"))
+    for stage, rate in rates:
+        x, y = place(stage, rate)
+        parts.append(
+            element("circle", element("title", f"{stage}: {rate:.2%}"), cx=x, cy=y, r=3, class_="hit-dot")
+        )
+    every = math.ceil(n_stages / 15)
+    parts += [
+        text(stage, place(stage, 1.0)[0], height - 6, class_="middle")
+        for stage in range(every, n_stages + 1, every)
+    ]
+    title = f"Positives that pass: {rates[-1][1]:.1%} after stage {rates[-1][0]}"
+    return drawing(width, height, title, *parts)
+
+
 def scenes_chart(tried: Sequence[SceneFigures], n_stages: int) -> str:
     """Draw recall in scenes with default settings, and the best F1, by the number of stages.
 
@@ -207,18 +256,23 @@ def cost_chart(costs: Sequence[StageCost]) -> str:
     """
     width, left, row = WIDTH, 58, 17
     height = row * len(costs) + 6
-    scale = (width - left - 142) / max(costs[-1].so_far, 1e-9)
+    labels = [_cost_label(cost) for cost in costs]
+    room = 12 + CHARACTER * max(map(len, labels))
+    scale = (width - left - room) / max(costs[-1].so_far, 1e-9)
     parts = []
-    for i, cost in enumerate(costs):
+    for i, (cost, label) in enumerate(zip(costs, labels, strict=True)):
         y, before = 2 + row * i, cost.so_far - cost.cost
         parts.append(text(f"stage {i + 1}", left - 8, y + 11, class_="end"))
         parts.append(bar(left, y + 2, before * scale, row - 5, class_="before"))
         parts.append(bar(left + before * scale, y + 2, max(cost.cost * scale, 0.8), row - 5, class_="own"))
-        share = f"{100 * cost.reached:.3g}%" if cost.reached >= 1e-4 else "<0.01%"
-        metadata = f"{cost.so_far:,.{1 if cost.so_far >= 100 else 2}f} ({cost.n_features:,.0f} × {share})"
-        parts.append(text(metadata, left + cost.so_far * scale + 6, y + 11))
+        parts.append(text(label, left + cost.so_far * scale + 6, y + 11))
     title = f"Features evaluated in a background window: {costs[-1].so_far:.1f} on average"
     return drawing(width, height, title, *parts)
+
+
+def _cost_label(cost: StageCost) -> str:
+    share = f"{100 * cost.reached:.3g}%" if cost.reached >= 1e-4 else "<0.01%"
+    return f"{cost.so_far:,.{1 if cost.so_far >= 100 else 2}f} ({cost.n_features:,.0f} × {share})"
 
 
 def parts_of(seconds: float | None, parts: Mapping[str, float]) -> dict[str, float]:

@@ -10,6 +10,7 @@ from vjcascade.report.charts import (
     OTHER,
     PART_NAMES,
     cost_chart,
+    hits_chart,
     parts_of,
     rounds_chart,
     scenes_chart,
@@ -83,6 +84,7 @@ def page_values(run: Run) -> dict[str, Any]:
         "costs": costs,
         "sizes": cascade.stage_sizes.tolist(),
         "survival": survival_chart(run.records, cascade.n_stages, _target(run)) if run.records else "",
+        "hits": hits_chart(run.records, cascade.n_stages) if run.records else "",
         "tried": tried,
         "scenes_chart": scenes_chart(tried, cascade.n_stages) if tried else "",
         "rounds": _rounds(run, n_drawn),
@@ -91,7 +93,8 @@ def page_values(run: Run) -> dict[str, Any]:
         "has_mean": mean is not None,
         "is_broad": is_broad(cascade.window),
         "features": [_features(run, stage) for stage in range(1, n_drawn + 1)],
-        "false_alarms": _false_alarms(run, n_drawn),
+        "false_alarms": _strips(run, n_drawn, "false_alarms"),
+        "missed": _strips(run, n_drawn, "missed"),
         "times": _times(run, n_drawn),
         "part_names": PART_NAMES,
         "metadata": run.metadata,
@@ -134,9 +137,10 @@ def _features(run: Run, stage: int) -> tuple[int, list[str]]:
     return stage, [feature_drawing(run.cascade, tree) for tree in trees]
 
 
-def _false_alarms(run: Run, n_drawn: int) -> list[tuple[int, str, int]]:
-    most = n_shown(run.cascade.window, max(len(run.history.stages), 1), N_FALSE_ALARMS_SHOWN)
-    stages = ((number, stage.false_alarms[:most]) for number, stage in sorted(run.history.stages.items()))
+def _strips(run: Run, n_drawn: int, name: str) -> list[tuple[int, str, int]]:
+    """Return the kept windows of each stage: its number, a picture of them, and how many they are."""
+    most = n_shown(run.cascade.window, 2 * max(len(run.history.stages), 1), N_FALSE_ALARMS_SHOWN)
+    stages = ((number, getattr(stage, name)[:most]) for number, stage in sorted(run.history.stages.items()))
     shown = [(number, windows) for number, windows in stages if len(windows) and number <= n_drawn]
     return [(number, png_address(contact_sheet(windows)), len(windows)) for number, windows in shown]
 

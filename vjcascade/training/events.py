@@ -313,6 +313,8 @@ class StageDone:
         Share of the windows looked at in mining that passed the stages before it.
     false_alarms : ndarray of shape (n, h, w), dtype uint8, or None
         The training negatives that score best, the best first.
+    missed : ndarray of shape (n, h, w), dtype uint8, or None
+        The positives that the stage rejects, the worst first.
     """
 
     record: StageRecord
@@ -322,6 +324,7 @@ class StageDone:
     memory: Count | None = None
     pass_rate: Share | None = None
     false_alarms: NDArray[np.uint8] | None = None
+    missed: NDArray[np.uint8] | None = None
 
 
 @dataclass(frozen=True)

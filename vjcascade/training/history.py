@@ -95,9 +95,12 @@ class HistoryWriter:
             if self._mean is not None:
                 write_image(self._pictures / MEAN_NAME, self._mean)
                 self._mean = None
-            if event.false_alarms is not None and len(event.false_alarms):
-                strip = np.concatenate(list(event.false_alarms), axis=1)
-                write_image(_false_alarms_path(self._pictures, event.record.stage), strip)
+            for name, windows in (("false_alarms", event.false_alarms), ("missed", event.missed)):
+                path = _strip_path(self._pictures, name, event.record.stage)
+                if windows is not None and len(windows):
+                    write_image(path, np.concatenate(list(windows), axis=1))
+                else:
+                    path.unlink(missing_ok=True)  # of a run that was overwritten
         except OSError as error:
             with suppress(OSError):  # it is not empty
                 self._pictures.rmdir()
@@ -122,6 +125,8 @@ class StageHistory:
         Of mining.
     false_alarms : ndarray of shape (n, h, w), dtype uint8
         The worst, the worst first.
+    missed : ndarray of shape (n, h, w), dtype uint8
+        Positives that the stage rejects, the worst first.
     """
 
     rounds: list[RoundDone]
@@ -130,6 +135,7 @@ class StageHistory:
     memory: int | None
     pass_rate: float | None
     false_alarms: NDArray[np.uint8]
+    missed: NDArray[np.uint8]
 
 
 @dataclass(eq=False)
@@ -192,9 +198,10 @@ def read_history(folder: Path, window: Size, records: Sequence[StageRecord]) -> 
     pictures = folder / PICTURES_NAME
     history.mean_positive = _read_picture(pictures / MEAN_NAME, window)
     for number, stage in history.stages.items():
-        strip = _read_picture(_false_alarms_path(pictures, number), window, most=N_FALSE_ALARMS_SHOWN)
-        if strip is not None:
-            stage.false_alarms = np.stack(np.split(strip, strip.shape[1] // window.width, axis=1))
+        for name in ("false_alarms", "missed"):
+            strip = _read_picture(_strip_path(pictures, name, number), window, most=N_FALSE_ALARMS_SHOWN)
+            if strip is not None:
+                setattr(stage, name, np.stack(np.split(strip, strip.shape[1] // window.width, axis=1)))
     return history
 
 
@@ -254,6 +261,7 @@ def _stage_history(event: StageDone, rounds: list[RoundDone]) -> StageHistory:
         memory=event.memory,
         pass_rate=event.pass_rate,
         false_alarms=np.empty((0, 1, 1), np.uint8),
+        missed=np.empty((0, 1, 1), np.uint8),
     )
 
 
@@ -282,5 +290,5 @@ def _read_picture(path: Path, window: Size, most: int = 1) -> NDArray[np.uint8] 
         return None
 
 
-def _false_alarms_path(pictures: Path, stage: int) -> Path:
-    return pictures / f"false-alarms-{stage:02}.png"
+def _strip_path(pictures: Path, name: str, stage: int) -> Path:
+    return pictures / f"{name.replace('_', '-')}-{stage:02}.png"

@@ -66,6 +66,12 @@ class StageWindows:
     held_out_negatives: NDArray[np.uint8]
     stayed: NDArray[np.intp] | None = None
 
+    def all_positives(self, places: NDArray[np.intp]) -> NDArray[np.uint8]:
+        """Return positives by their places among those to train on and, after them, those held out."""
+        n = len(self.positives)
+        chosen = [self.positives[i] if i < n else self.held_out_positives[i - n] for i in places.tolist()]
+        return np.stack(chosen) if chosen else self.positives[:0]
+
 
 @dataclass(frozen=True, eq=False)
 class StagePassed:
@@ -97,6 +103,8 @@ class StageResult:
         Windows that pass at the tuned threshold: those that the detector lets pass.
     false_alarms : ndarray of shape (n, h, w), dtype uint8
         The training negatives that score best, the best first.
+    missed : ndarray of shape (n, h, w), dtype uint8
+        Positives, held out or trained on, that the stage rejects, the lowest scores first; the worst only.
     """
 
     stage: Stage
@@ -108,6 +116,7 @@ class StageResult:
     ended_by: str
     passed: StagePassed
     false_alarms: NDArray[np.uint8]
+    missed: NDArray[np.uint8]
 
 
 class _Scores:
@@ -193,6 +202,12 @@ class _Panel:
         """Return the places of the training negatives that score best, the best first."""
         order = np.argsort(-self._training.negatives, kind="stable")
         return order[:N_FALSE_ALARMS_SHOWN]
+
+    def worst_positives(self, threshold: np.float32) -> NDArray[np.intp]:
+        """Return the places, those held out after those trained on, of positives that are rejected, the worst first."""
+        scores = np.concatenate([self._training.positives, self._held_out.positives])
+        order = np.argsort(scores, kind="stable")[:N_FALSE_ALARMS_SHOWN]
+        return order[scores[order] < _effective(threshold)]
 
     def _positives(self) -> NDArray[np.float64]:
         return (self._held_out if self.hit_rate_on == "held-out" else self._training).positives
@@ -286,6 +301,7 @@ class StageTrainer:
             ended_by=ended_by,
             passed=panel.passed(threshold),
             false_alarms=windows.negatives[panel.worst_negatives()],
+            missed=windows.all_positives(panel.worst_positives(threshold)),
         )
 
 

@@ -233,6 +233,7 @@ def _stage_done(
         memory=clock.memory,
         pass_rate=negatives.pass_rate,
         false_alarms=result.false_alarms,
+        missed=result.missed,
     )
 
 
