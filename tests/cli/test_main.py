@@ -142,7 +142,7 @@ def run(words):
     assert gc.isenabled() and gc.get_threshold()[0] >= 100_000
     os.kill(os.getpid(), signal.SIGTERM)
     signal.pause()
-main._app = lambda: run
+main.command_app = lambda: run
 main.main()"""
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ran.returncode == 143
@@ -267,7 +267,7 @@ def test_a_damaged_compile_cache_is_named(run, monkeypatch):
     def fail(*_, **__):
         raise EOFError("Ran out of input")
 
-    monkeypatch.setattr(main, "_app", lambda: fail)
+    monkeypatch.setattr(main, "command_app", lambda: fail)
     ran = run("inspect", "model.xml")
     assert ran.code == 2
     assert "cache of compiled kernels is damaged" in ran.err

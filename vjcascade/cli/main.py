@@ -93,6 +93,9 @@ and then: vjcascade detect haarcascade_eye holiday""",
     "warmup": """Compile beforehand what other commands would compile at their first use; for container images.
 
 The compiled kernels are kept beside the package, or where the environment variable NUMBA_CACHE_DIR says.""",
+    "completion": """Print a script that makes bash, zsh, fish or PowerShell complete commands and options.
+
+For example, for bash: vjcascade completion bash > ~/.local/share/bash-completion/completions/vjcascade""",
     "demo": """Train a small face detector from pictures that are already installed, and try it.""",
 }
 _COMPARE = """Compare boosters at cost ratios, with plain AdaBoost and a threshold set afterwards as the baseline.
@@ -163,7 +166,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         _refuse_slips(arguments)
         for words in _in_words_of_today(arguments):
-            code = _app()(words)
+            code = command_app()(words)
         sys.stdout.flush()
         return code if isinstance(code, int) else ExitCode.DONE
     except BrokenPipeError:
@@ -196,7 +199,7 @@ def _run_alone(arguments: Sequence[str]) -> NoReturn:
     sys.exit(code)
 
 
-def _app() -> App:
+def command_app() -> App:
     """Return the commands; the module of each is imported when it is called."""
     app = App(
         name="vjcascade",
