@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import re
 import subprocess
@@ -61,6 +62,29 @@ def test_mypy_knows_every_name_and_sees_every_mistake(tmp_path_factory, pytestco
         if found := re.search(r"user_script\.py:(\d+): error: .*\[([\w-]+)\]$", line):
             told.setdefault(int(found[1]), []).append(found[2])
     assert {number: sorted(kinds) for number, kinds in told.items()} == expected(), ran.stdout + ran.stderr
+
+
+@pytest.mark.skipif(find_spec("pyright") is None, reason="pyright is not installed (extra dev)")
+def test_pyright_sees_the_same_mistakes(tmp_path):
+    """It is what editors complete by; it has other names for kinds of errors."""
+    (tmp_path / SCRIPT.name).write_text(SCRIPT.read_text())
+    config = {"extraPaths": [str(ROOT)], "typeCheckingMode": "standard"}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(config))
+    ran = subprocess.run(
+        [
+            *(sys.executable, "-m", "pyright", "--outputjson", "--project", str(tmp_path)),
+            *("--pythonpath", sys.executable),
+        ],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"},
+        check=False,
+    )
+    told = json.loads(ran.stdout)
+    assert told["summary"]["filesAnalyzed"] == 1
+    assert {one["range"]["start"]["line"] + 1 for one in told["generalDiagnostics"]} == set(expected()), (
+        ran.stdout
+    )
 
 
 def test_keyword_arguments_of_settings_are_the_settings():
