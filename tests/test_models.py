@@ -23,7 +23,8 @@ def test_a_model_tells_how_it_was_made(path):
     assert [stage["n_weak"] for stage in stages] == cascade.stage_sizes.tolist()
     assert stages[-1]["overall_false_alarm_rate"] <= 1e-5
     card = path.with_suffix(".md").read_text(encoding="utf-8")
-    assert f"{cascade.n_stages} stages, {cascade.n_trees} stumps" in card
+    weak = "stumps" if len(cascade.nodes) == cascade.n_trees else "trees"
+    assert f"{cascade.n_stages} stages, {cascade.n_trees} {weak}" in card
 
 
 def test_the_face_model_finds_the_astronaut():

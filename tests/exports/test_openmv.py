@@ -147,6 +147,7 @@ def with_window(window, rects):
         (model_of("lbp"), "no LBP features"),
         (model_of("tilted"), r"no tilted features, the model has \d+; train with mode basic"),
         (model_of("tree"), "stumps only, the model has deeper trees; train with max_depth 1"),
+        (whole_stumps((3, 256)), "at most 255 weak classifiers, stage 2 of the model has 256"),
         (model_of("stump"), "whole weights of rectangles from -127 to 127"),
         (unbalanced(0.5), "whole weights"),
         (unbalanced(128), "whole weights"),
