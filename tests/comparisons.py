@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vjcascade.comparison.design import Rule
-from vjcascade.comparison.measuring import DRAWN_RULES
-from vjcascade.comparison.results import MEASURES, Comparison, Dataset
+from vjcascade.comparison.results import CURVES, MEASURES, Comparison, Dataset
 from vjcascade.training.stage import BASELINE
 
 
@@ -20,7 +19,11 @@ def comparison_of(design, weak, kind="stages", pass_rates=None, cost=None):
     """Return a comparison with these weak classifiers, shape (n_datasets, n_entries, n_seeds); 0 for not reached."""
     weak = np.asarray(weak)
     cost = np.full(weak.shape, 0.1) if cost is None else np.asarray(cost)
-    cells = {place: plain_cell(int(n) or None, float(cost[place])) for place, n in np.ndenumerate(weak)}
+    curve = {name: [0.5] * len(design.kept_rounds) for name in CURVES}
+    cells = {
+        place: plain_cell(int(n) or None, float(cost[place]), curve=curve)
+        for place, n in np.ndenumerate(weak)
+    }
     rates = pass_rates or [None] * len(weak)
     datasets = [Dataset(f"{kind[:-1]} {i + 1}", 100, 100, 100, 50, 50, rate) for i, rate in enumerate(rates)]
     return Comparison(kind, design, tuple(datasets), cells)
@@ -60,19 +63,19 @@ def _cell(rng, entry, design, rounds, speed):
         3
     )
     reached = (false_alarms <= design.false_alarm_rate) & (tuned | (hits >= design.hit_rate))
-    swapped = float(rng.random() < 0.2) * rng.random()
-    cell = {
+    costs = entry.costs.gamma * (1 - hits) + (1 - entry.costs.gamma) * false_alarms
+    kept = np.array(design.kept_rounds) - 1
+    return {
         "weak": int(np.argmax(reached)) + 1 if reached.any() else None,
         "hit_rate": float(hits[-1]),
         "false_alarm_rate": float(false_alarms[-1]),
-        "cost": float(entry.costs.gamma * (1 - hits[-1]) + (1 - entry.costs.gamma) * false_alarms[-1]),
-        "swapped": swapped,
+        "cost": float(costs[-1]),
         "threshold": float(rng.normal()),
         "auc": float(np.clip(0.5 + 0.49 * np.tanh(4 * speed) + rng.normal(0, 0.003), 0, 1)),
         "calibration_error": float(abs(rng.normal(0.1, 0.02))),
         "calibration_error_platt": float(abs(rng.normal(0.02, 0.01))),
         "seconds": float(rng.uniform(5, 9)),
+        "curve": {
+            name: rate[kept].tolist() for name, rate in zip(CURVES, (hits, false_alarms, costs), strict=True)
+        },
     }
-    if entry.rule in DRAWN_RULES:
-        cell["curve"] = {"hit_rate": hits.tolist(), "false_alarm_rate": false_alarms.tolist()}
-    return cell

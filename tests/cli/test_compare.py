@@ -348,6 +348,28 @@ LEFT = ".vjcascade-0123456789abcdef.tmp"
 """What a process that was killed while it wrote may leave."""
 
 
+def test_questions_that_were_asked_before_are_answered(run, table, tmp_path):
+    asked = tmp_path / "asked.toml"
+    asked.write_text('[[contrast]]\nquestion = "?"\nmeasure = "swapped"\n')
+    words = ("compare", "tables", table, "--target", "state", "--output", tmp_path / "out", "--rounds", "2")
+    words = (*words, "--threads", "1", *BOOSTERS, "--contrasts", asked)
+    refused = run(*words)
+    assert refused.code == 2
+    assert f"{asked} is no list of contrasts" in refused.err
+    assert not (tmp_path / "out").exists()
+    sides = (
+        'first = {booster = "adaboost", rule = "theory"}\nsecond = {booster = "adaboost", rule = "natural"}\n'
+    )
+    asked.write_text(f'[[contrast]]\nquestion = "Is it?"\nmeasure = "cost"\n{sides}')
+    answered = run(*words)
+    assert answered.code == 0
+    assert "Of 1 contrast fixed in advance, 0 stand after Holm's correction." in answered.out.replace(
+        "\n", " "
+    )
+    assert "Is it?" in (tmp_path / "out" / "contrasts.csv").read_text()
+    assert "Is it?" in (tmp_path / "out" / "report.html").read_text()
+
+
 def test_of_results_all_are_written_or_none(run, table, tmp_path, monkeypatch):
     words = ("compare", "tables", table, "--target", "state", "--output", tmp_path / "out", "--rounds", "2")
     words = (*words, "--threads", "1", *BOOSTERS)
@@ -370,7 +392,7 @@ def test_of_results_all_are_written_or_none(run, table, tmp_path, monkeypatch):
     monkeypatch.undo()
     (out / LEFT).touch()
     assert run(*words, "--resume").code == 0
-    names = ["report.html", "results.csv", "results.json", "runs.jsonl", "summary.csv"]
+    names = ["curves.csv", "report.html", "results.csv", "results.json", "runs.jsonl", "summary.csv"]
     assert sorted(path.name for path in out.iterdir()) == names
 
 

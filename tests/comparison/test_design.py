@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
+import numpy as np
 import pytest
 
-from vjcascade.boosters import Costs, booster_names, make_booster
+from vjcascade.boosters import BoostingState, Costs, booster_names, make_booster
 from vjcascade.comparison.design import Contender, Design, Entry, Rule, nikolaou_design
 from vjcascade.errors import SettingsError
 
@@ -22,6 +24,41 @@ def test_rules_belong_to_boosters_that_they_make_sense_for():
     assert rules["adaboost"] == everyones | {Rule.THEORY, Rule.ADAMEC}
     assert rules["gentle"] == everyones | {Rule.THEORY}
     assert rules["cost-generalized"] == everyones
+
+
+def test_a_prior_is_named_after_a_colon():
+    rows = BoostingState.start(np.array([1, -1, -1], np.int8))
+    weights = {
+        name: Contender(name).made(Costs(3, 1), 5).begin_round(rows).weights.round(3).tolist()
+        for name in ("cost-generalized", "cost-generalized:class", "cost-generalized:sample")
+    }
+    assert weights["cost-generalized"] == weights["cost-generalized:class"] == [0.75, 0.125, 0.125]
+    assert weights["cost-generalized:sample"] == [0.6, 0.2, 0.2]
+    assert Contender("cost-sensitive:sample").made(Costs(), 5).prior == "uniform"
+    assert Contender("cost-generalized:sample").uses_costs
+    design = Design(boosters=("cost-generalized:sample", "cost-generalized"), costs=(4,))
+    assert design.contenders[0].at(Costs(4, 1)) == "cost-generalized:sample at 4:1"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("adaboost:sample", "booster 'adaboost' has no prior to choose: leave out ':sample'"),
+        ("cost-generalized:smple", "prior 'smple'"),
+        ("cost-generalised:sample", "there is no booster named 'cost-generalised'"),
+    ],
+)
+def test_priors_that_are_none_are_refused(name, message):
+    with pytest.raises(SettingsError, match=message):
+        Design(boosters=(name,))
+
+
+def test_rounds_that_are_kept_are_spread():
+    kept = Design(boosters=("adaboost",), n_rounds=1000).kept_rounds
+    assert (kept[0], kept[-1]) == (1, 1000)
+    assert list(kept) == sorted(set(kept))
+    assert all(after <= max(before * 1.2 + 1, before + 1) for before, after in pairwise(kept))
+    assert len(kept) < 40
 
 
 def test_boosters_that_ignore_costs_say_so():
@@ -127,5 +164,6 @@ def test_adamec_is_adaboost_s_alone_and_all_are_calibrated() -> None:
     for rule in (Rule.NATURAL, Rule.CALIBRATED):
         named = {entry.contender.booster for entry in design.entries if entry.rule is rule}
         assert named == set(design.boosters)
-    assert all(hasattr(make_booster(name, design.costs[0]), "alpha") for name in design.boosters)  # discrete
+    made = [contender.made(design.costs[0], 10) for contender in design.contenders]
+    assert all(hasattr(booster, "alpha") for booster in made)  # discrete
     assert (design.n_seeds, design.seed) == (2, 5)

@@ -21,6 +21,7 @@ from vjcascade.comparison.measuring import (
     weak_to_reach,
 )
 from vjcascade.comparison.problems import EvalSet, TableProblem, Trial
+from vjcascade.comparison.results import CURVES
 from vjcascade.evaluation import normalised_expected_cost
 
 LABELS = np.array([1, 1, 1, 1, -1, -1, -1, -1], np.int8)
@@ -66,8 +67,10 @@ def test_measures_are_those_of_the_decisions(rng, rule, ratio):
     assert result["hit_rate"] == np.mean(calls[:4] > 0)
     assert result["false_alarm_rate"] == np.mean(calls[4:] > 0)
     assert result["cost"] == pytest.approx(normalised_expected_cost(calls, LABELS, entry.costs))
-    assert ("curve" in result) == (rule in {Rule.NATURAL, Rule.HIT_RATE})
-    assert is_result(json.loads(json.dumps(result)), rule, replace(design, n_rounds=3))
+    design = replace(design, n_rounds=3)
+    (result,) = judge(trained, trial_of(), [entry], design)
+    assert [result["curve"][name][-1] for name in CURVES] == pytest.approx([result[name] for name in CURVES])
+    assert is_result(json.loads(json.dumps(result)), design)
     if rule is Rule.NATURAL:
         assert threshold == 0
     if rule is Rule.HIT_RATE:
@@ -99,15 +102,16 @@ def test_platt_s_sigmoid_is_fitted_on_the_samples_to_tune_on(rng):
     assert result["calibration_error_platt"] == calibration_error(fitted, labels > 0)
 
 
-def test_swapped_asymmetry_is_seen(rng):
-    """Positives are dear, and all of them are missed in two rounds of three."""
+def test_curves_hold_what_was_reached_after_every_kept_round(rng):
+    """Positives are dear, and all of them are missed in the first round."""
     scores = np.array([-LABELS, LABELS, np.full(8, -1)]).astype(float)
     trained = Trained(scores, scores, np.ones(3), 0.0)
     entry = Entry(Contender("csb2"), Costs(4, 1), Rule.NATURAL)
-    (result,) = judge(trained, trial_of(), [entry], Design(boosters=("csb2",)))
-    assert result["swapped"] == pytest.approx(1 / 3)  # in the first round both rates are 1
-    cheap = Entry(Contender("csb2"), Costs(1, 4), Rule.NATURAL)
-    assert judge(trained, trial_of(), [cheap], Design(boosters=("csb2",)))[0]["swapped"] == 0
+    design = Design(boosters=("csb2",), n_rounds=5)  # the ensemble ended early
+    curve = judge(trained, trial_of(), [entry], design)[0]["curve"]
+    assert curve["hit_rate"] == [0, 1, 0, 0, 0]
+    assert curve["false_alarm_rate"] == [1, 0, 0, 0, 0]
+    assert curve["cost"] == pytest.approx([1, 0, 0.8, 0.8, 0.8])
 
 
 def table_problem(rng, n=120):
@@ -117,7 +121,7 @@ def table_problem(rng, n=120):
 
 def test_scores_are_sums_of_votes(rng):
     problem = table_problem(rng)
-    split = problem.split(0)
+    split = problem.split([0])
     trial = problem.trial(split, split.train, 1)
     trained = boost_run(trial, Run(Contender("cost-generalized"), Costs(4, 1), whole=False), 10)
     assert trained.test.shape == (10, len(split.test))
@@ -130,7 +134,7 @@ def test_scores_are_sums_of_votes(rng):
 def test_a_perfect_weak_classifier_ends_a_run(rng):
     problem = table_problem(rng)
     problem.table[:, 2] = problem.labels
-    split = problem.split(0)
+    split = problem.split([0])
     trained = boost_run(
         problem.trial(split, split.train, 1), Run(Contender("adaboost"), None, whole=False), 10
     )
@@ -141,7 +145,7 @@ def test_nothing_to_learn_scores_nothing():
     problem = TableProblem(
         "rows", np.zeros((40, 1)), np.repeat(np.array([1, -1], np.int8), 20), np.arange(40)
     )
-    split = problem.split(0)
+    split = problem.split([0])
     trial = problem.trial(split, split.train, 1)
     trained = boost_run(trial, Run(Contender("adaboost"), None, whole=False), 10)
     assert not trained.test.any()
@@ -165,9 +169,10 @@ def test_nothing_to_learn_scores_nothing():
         {"threshold": "=1"},
         {"more": 1},
         {"curve": None},
-        {"curve": {"hit_rate": [1.0], "false_alarm_rate": []}},
-        {"curve": {"hit_rate": [2.0], "false_alarm_rate": [0.5]}},
-        {"curve": {"hit_rate": [1.0] * 4, "false_alarm_rate": [1.0] * 4}},
+        {"curve": {"hit_rate": [1.0] * 3, "false_alarm_rate": [0.5] * 3}},
+        {"curve": {"hit_rate": [1.0] * 3, "false_alarm_rate": [], "cost": [0.5] * 3}},
+        {"curve": {"hit_rate": [2.0] * 3, "false_alarm_rate": [0.5] * 3, "cost": [0.5] * 3}},
+        {"curve": {"hit_rate": [1.0] * 4, "false_alarm_rate": [1.0] * 4, "cost": [0.5] * 4}},
     ],
 )
 def test_damaged_results_are_none(rng, damage):
@@ -175,8 +180,8 @@ def test_damaged_results_are_none(rng, damage):
     scores = rng.normal(size=(2, 3, 8))
     entry = Entry(Contender("adaboost"), Costs(), Rule.NATURAL)
     (result,) = judge(Trained(*scores, np.array([1.0, 0.5, 0.2]), 0.1), trial_of(), [entry], design)
-    assert is_result(result, Rule.NATURAL, design)
-    assert not is_result({**result, **damage}, Rule.NATURAL, design)
+    assert is_result(result, design)
+    assert not is_result({**result, **damage}, design)
     for name in result:
-        assert not is_result({key: result[key] for key in result if key != name}, Rule.NATURAL, design)
-    assert not is_result(None, Rule.NATURAL, design)
+        assert not is_result({key: result[key] for key in result if key != name}, design)
+    assert not is_result(None, design)

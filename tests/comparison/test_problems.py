@@ -78,7 +78,7 @@ def a_problem(kind, rng):
 @pytest.mark.parametrize("kind", ["table", "windows"])
 def test_a_trial_sees_the_samples_of_its_split(kind, rng):
     problem = a_problem(kind, rng)
-    split = problem.split(0)
+    split = problem.split([0])
     trial = problem.trial(split, split.train, n_threads=1)
     assert np.array_equal(trial.search.labels, np.sort(problem.labels[split.train])[::-1])
     assert np.array_equal(trial.tune.labels, problem.labels[split.tune])

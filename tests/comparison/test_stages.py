@@ -12,11 +12,13 @@ import pytest
 from easy_pictures import save
 
 from vjcascade import Cascade, Size, imaging
-from vjcascade.comparison import Comparison, Design, StagePlan, compare_stages, runner as module
+from vjcascade.comparison import Comparison, Design, StagePlan, compare_stages, runner as module, stages
 from vjcascade.comparison.run_cache import RUNS_NAME
+from vjcascade.comparison.stage_datasets import Parts
 from vjcascade.comparison.statistics import interval
 from vjcascade.errors import MissingLibraryError, SettingsError, SourceError
 from vjcascade.training.data import reading
+from vjcascade.training.data.positives import load_positives
 from vjcascade.training.events import Note, Progress
 
 WINDOW = Size(8, 8)
@@ -215,6 +217,65 @@ def test_too_few_negatives_end_the_stages(run):
     assert comparison.is_complete
     assert len(comparison.datasets) < 5
     assert f"the comparison ends with stage {len(comparison.datasets)}" in " ".join(notes)
+
+
+def test_independent_draws_have_no_crop_and_no_photo_in_common(run, monkeypatch):
+    problems = []
+    compare = stages.compare
+
+    def watched(kind, datasets, *arguments, **keywords):
+        problems.extend(datasets)
+        return compare(kind, iter(problems), *arguments, **keywords)
+
+    monkeypatch.setattr(stages, "compare", watched)
+    comparison = run(plan=StagePlan(n_stages=2, n_samples=20, n_features=40, n_draws=2))
+    assert comparison.is_complete
+    for dataset, (problem, _) in zip(comparison.datasets, problems, strict=True):
+        assert dataset.independent
+        assert dataset.test_share == 0
+        splits = [problem.split((0, draw)) for draw in range(2)]
+        parts = [np.concatenate([one.train, one.tune, one.test]) for one in splits]
+        assert not set(parts[0]) & set(parts[1])
+        assert not set(problem.groups[parts[0]]) & set(problem.groups[parts[1]])
+        windows = [{problem.integrals.corners[:, i].tobytes() for i in part} for part in parts]
+        assert not windows[0] & windows[1]
+        for one in splits:
+            assert set(problem.labels[one.train]) == {1, -1}
+    reloaded = Comparison.from_dict(json.loads(json.dumps(comparison.as_dict())))
+    assert reloaded.datasets == comparison.datasets
+
+
+def test_the_reference_learns_from_other_crops_and_photos_than_draws_have(pictures):
+    groups = np.repeat(np.arange(30), 2)
+    positives = load_positives(pictures / "pos", WINDOW)
+    positives = replace(
+        positives,
+        windows=positives.windows[:60],
+        names=positives.names[:60],
+        groups=groups,
+        sizes=positives.sizes[:60],
+    )
+    plan = StagePlan(n_stages=2, n_samples=20, n_draws=4)
+    parts = Parts.of(positives, 18, plan, has_reference=False)
+    assert np.bincount(parts.crops + 1).tolist() == [12] * 5
+    for group in range(30):
+        assert len(set(parts.crops[groups == group])) == 1
+    dealt = np.sort(np.concatenate([*parts.photos, parts.photos_for_reference]))
+    assert dealt.tolist() == list(range(18))
+    kept = parts.reference_crops(positives)
+    assert set(kept.names) == {positives.names[i] for i in np.flatnonzero(parts.crops == -1)}
+    given = Parts.of(positives, 18, plan, has_reference=True)
+    assert np.bincount(given.crops).tolist() == [16, 16, 14, 14]
+    assert given.reference_crops(positives) is positives
+
+
+def test_more_draws_than_pictures_are_refused(run):
+    with pytest.raises(
+        SettingsError, match="100 pictures of the object and 18 photos are too few for 21 parts"
+    ):
+        run(replace(DESIGN, n_seeds=20), replace(PLAN, n_draws=20))
+    with pytest.raises(SettingsError, match="n_seeds 2 is more than n_draws 1: each seed needs a draw"):
+        run(plan=replace(PLAN, n_draws=1), folder="other")
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from comparisons import comparison_of, made_up
+from scipy.stats import ttest_1samp
 
 from vjcascade.boosters import Costs
 from vjcascade.comparison.design import Contender, Design, Entry, Rule
 from vjcascade.comparison.results import MEASURES, Comparison
-from vjcascade.comparison.statistics import interval, mean_ranks, paired_difference
-from vjcascade.comparison.summary import BASELINE_RULES, Summary, Verdict
+from vjcascade.comparison.significance import holm
+from vjcascade.comparison.statistics import critical_difference, interval, mean_ranks, paired_difference
+from vjcascade.comparison.summary import BASELINE_RULES, MIN_TABLES, Summary, Verdict
 from vjcascade.evaluation.intervals import Interval
 
 BOTH = Design(boosters=("adaboost", "csb0"), costs=(1, 10), rules=("hit-rate",), n_rounds=20, n_seeds=3)
@@ -55,7 +59,8 @@ def test_all_datasets_together(summary):
 def test_expected_features_per_window(summary):
     features = WEAK[0, 2] + 0.25 * WEAK[1, 2]
     assert same(summary.features.at(2), interval(features, 0.5, bounds=(0, np.inf)))
-    assert summary.feature_differences.mean[2] == pytest.approx((features - WEAK[0, 0] - 2.25).mean())
+    differences = summary.overall_differences["features"]
+    assert differences.mean[2] == pytest.approx((features - WEAK[0, 0] - 2.25).mean())
 
 
 def test_without_pass_rates_there_are_no_features():
@@ -137,7 +142,10 @@ def test_who_is_ranked(rng):
     by_cost = summary.cost_rank_tests[Costs(10, 1)]
     assert {design.entries[entry].costs for entry in by_cost.entries} == {Costs(10, 1)}
     assert len(by_cost.entries) == 3 * 2
-    assert by_cost.friedman.n_entries == 6
+    assert by_cost.friedman is None  # stages of one cascade depend on each other
+    tables = Summary(made_up(rng, design, 4, "tables")).cost_rank_tests[Costs(10, 1)]
+    assert tables.friedman.n_entries == 6
+    assert tables.difference == pytest.approx(critical_difference(6, 4, 0.975))  # two diagrams
 
 
 def test_one_dataset_has_no_critical_difference(rng):
@@ -148,11 +156,73 @@ def test_one_dataset_has_no_critical_difference(rng):
 
 
 @pytest.mark.parametrize(
-    ("ends", "expected"),
-    [((-2, -1), Verdict.BETTER), ((1, 2), Verdict.WORSE), ((-1, 1), Verdict.ALIKE), ((0, 1), Verdict.ALIKE)],
+    ("judged", "expected"),
+    [
+        ((-2, 0.01), Verdict.BETTER),
+        ((1, 0.04), Verdict.WORSE),
+        ((-1, 0.05), Verdict.ALIKE),
+        ((1, np.nan), Verdict.UNKNOWN),
+    ],
 )
-def test_verdicts(ends, expected):
-    assert Verdict.of(Interval(sum(ends) / 2, *ends)) is expected
+def test_verdicts(judged, expected):
+    assert Verdict.of(*judged) is expected
+
+
+def test_a_family_is_corrected_together(rng):
+    design = Design(boosters=("adaboost", "csb0", "csb1"), costs=(1, 10), n_seeds=4, n_rounds=20, sanity=True)
+    summary = Summary(made_up(rng, design, 2))
+    found = summary.overall_differences
+    p = np.array([found[claim.measure].p[claim.entry] for claim in summary.claims])
+    corrected = np.array([claim.corrected for claim in summary.claims])
+    assert corrected == pytest.approx(holm(p))
+    n_tuned, n_cost = (
+        4,
+        2 * (5 * 3 - 2 * 1) - 2,
+    )  # csb has no theory threshold; calibrated AdaBoost is the baseline
+    assert len(p) == 3 * n_tuned + n_cost  # weak classifiers, false alarms, features; costs
+    assert {claim.measure for claim in summary.claims} == {"weak", "false_alarm_rate", "features", "cost"}
+    for claim in summary.claims:
+        assert claim.mean == found[claim.measure].mean[claim.entry]
+        assert not design.entries[claim.entry].contender.shuffled
+
+
+def test_a_dataset_shows_no_difference_where_all_together_do_not(rng):
+    cost = np.full((2, 4, 5), 0.2)
+    design = replace(BOTH, rules=("minimum-cost",), n_seeds=5)
+    cost[0, 2] = 0.1 + 0.001 * np.arange(5)
+    cost[1, 2] = 0.3 + 0.001 * np.arange(5) ** 2
+    summary = Summary(comparison_of(design, np.ones((2, 4, 5)), cost=cost))
+    assert summary.differences["cost"].p[0, 2] < 1e-4
+    assert summary.overall_differences["cost"].verdict(2) is Verdict.ALIKE
+    assert summary.differences["cost"].verdict(0, 2) is Verdict.ALIKE
+    cost[1, 2] = cost[0, 2]
+    summary = Summary(comparison_of(design, np.ones((2, 4, 5)), cost=cost))
+    assert summary.differences["cost"].verdict(0, 2) is Verdict.BETTER
+
+
+def test_the_baseline_is_the_better_of_the_rules_that_take_part():
+    for rules, expected in (
+        (("natural", "minimum-cost", "calibrated"), Rule.CALIBRATED),
+        (("theory", "minimum-cost"), Rule.MINIMUM_COST),
+        (("natural", "hit-rate"), None),
+    ):
+        design = replace(BOTH, rules=rules)
+        summary = Summary(comparison_of(design, np.ones((1, len(design.entries), 3))))
+        assert summary.baseline_rule("cost") is expected
+
+
+def test_many_tables_are_what_is_counted(rng):
+    design = replace(BOTH, rules=("minimum-cost",))
+    cost = rng.uniform(0.1, 0.3, (MIN_TABLES, 4, 3))
+    summary = Summary(comparison_of(design, np.ones(cost.shape), "tables", cost=cost))
+    units = (cost[:, 2] - cost[:, 0]).mean(axis=1)
+    found = summary.overall_differences["cost"]
+    assert same(found.at(2), interval(units, 0.0))
+    assert found.p[2] == pytest.approx(ttest_1samp(units, 0).pvalue)
+    few = Summary(comparison_of(design, np.ones((2, 4, 3)), "tables", cost=cost[:2]))
+    assert same(
+        few.overall_differences["cost"].at(2), interval((cost[:2, 2] - cost[:2, 0]).mean(axis=0), 0.5)
+    )
 
 
 def test_every_measure_is_told(summary):

@@ -55,7 +55,7 @@ def test_numbers_are_taken_as_they_are_positives_first(write: Callable[..., Path
     assert problem.table[:10, 0].tolist() == list(range(3, N, 4))
     assert problem.labels.tolist() == [1] * 10 + [-1] * 30
     assert problem.notes == ("y '1' is positive: 10 rows, against 30",)
-    parts = problem.split(0)
+    parts = problem.split([0])
     assert len(parts.train) == TableProblem.shares[0] * N
 
 

@@ -58,12 +58,17 @@ def full():
 
 
 def test_the_answer_names_the_best_and_the_fastest(full):
-    best, against, fast = full_answer(full)
+    verdict, best, against, fast = full_answer(full)
+    assert verdict.startswith(
+        "There is evidence of a difference. Of the 6 comparisons of hit rates with plain"
+    )
+    assert "Better: adac2 at 4:1 at 0.01 (p 0.001)" in verdict
+    assert "Worse: csb1 at 2:1 at 0.01 (p 0.001)" in verdict
     assert best.startswith("On 40 scenes with 40 objects, the cascade of adac2 at 4:1 finds most at 0.1 ")
     assert ": 90.0% (" in best
     assert against.startswith("That of plain AdaBoost finds 50.0% (")
     assert "difference is +40.0 points (" in against
-    assert against.endswith("more than chance in the scenes gives, though it is the best of 4.")
+    assert against.endswith("corrected p 0.001).")
     assert "csb1 at 2:1 evaluates the fewest" in fast
     assert "2.2 on average" in fast
 
@@ -81,7 +86,9 @@ def test_what_may_be_chance_is_said_to_be(full):
     outcomes = {(0, 0): outcome(20, 9.0), (1, 0): outcome(21, 9.0)}
     outcomes[1, 0].found.scenes[:] = (outcomes[1, 0].found.scenes + 19) % N_SCENES
     two = FullComparison((BASELINE, BETTER), (0,), full.n_objects, outcomes)
-    assert full_answer(two)[1].endswith("which may be chance.")
+    assert full_answer(two)[0].startswith(
+        "No evidence of a difference; keep the default, cost-generalized at 2:1. None"
+    )
     assert full_values(two)["rows"][0]["mark"] == "≈"
 
 

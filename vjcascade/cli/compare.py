@@ -27,12 +27,14 @@ from vjcascade.cli.report import REPORT_NAME
 from vjcascade.files import MODEL_NAME
 
 if TYPE_CHECKING:
-    from vjcascade.comparison import Comparison, Design, FullComparison
+    from vjcascade.comparison import Comparison, Contrast, Design, FullComparison
     from vjcascade.training.events import Event, Listener
 
 ALL = "all"
 
 RESULTS_NAME, SUMMARY_NAME, JSON_NAME = "results.csv", "summary.csv", "results.json"
+
+CURVES_NAME, CONTRASTS_NAME = "curves.csv", "contrasts.csv"
 
 FULL_REPORT_NAME, FULL_CSV_NAME, FULL_JSON_NAME = "full.html", "full.csv", "full.json"
 
@@ -78,8 +80,10 @@ def stages(
         n_features=plan.pool,
         features=samples.features,
         mode=samples.mode,
+        n_draws=plan.seeds if plan.independent else 0,
         seed=choice.seed,
     )
+    contrasts = _contrasts(thresholds)
     with _begun(run) as listener:
         comparison = compare_stages(
             positives,
@@ -94,7 +98,7 @@ def stages(
             **run.keywords(),
         )
     command = _command("stages", [positives, negatives], run, choice, thresholds, samples, plan)
-    _write_comparison(comparison, command, run.output)
+    _write_comparison(comparison, command, run.output, contrasts)
 
 
 def cascades(
@@ -190,6 +194,7 @@ def tables(
 
     run, choice, thresholds = run or RunOptions(), choice or BoosterOptions(), thresholds or RuleOptions()
     design = _design(choice, data.seeds, thresholds, nikolaou_design() if data.preset else None)
+    contrasts = _contrasts(thresholds)
     with _begun(run) as listener:
         comparison = compare_tables(
             files,
@@ -201,7 +206,8 @@ def tables(
             listener=listener,
             **run.keywords(),
         )
-    _write_comparison(comparison, _command("tables", files, run, choice, thresholds, data), run.output)
+    command = _command("tables", files, run, choice, thresholds, data)
+    _write_comparison(comparison, command, run.output, contrasts)
 
 
 def _design(
@@ -292,20 +298,44 @@ def _values(value: Any) -> list[str]:
     return list(map(str, value)) if isinstance(value, list) else [str(value)]
 
 
-def _write_comparison(comparison: Comparison, command: str, output: Path) -> None:
+def _contrasts(thresholds: RuleOptions) -> tuple[Contrast, ...]:
+    """Return what was asked in advance; read before the work that shall answer it."""
+    from vjcascade.comparison import read_contrasts
+
+    return () if thresholds.contrasts is None else read_contrasts(thresholds.contrasts)
+
+
+def _write_comparison(
+    comparison: Comparison, command: str, output: Path, contrasts: tuple[Contrast, ...]
+) -> None:
     """Write the report and the tables, and say what was found."""
-    from vjcascade.comparison import answer, results_csv, results_json, summary_csv
+    from vjcascade.comparison import (
+        Summary,
+        answer,
+        contrasts_csv,
+        curves_csv,
+        judged,
+        results_csv,
+        results_json,
+        summary_csv,
+    )
     from vjcascade.report.comparison import build_comparison_report
 
     comparison = replace(comparison, metadata={**comparison.metadata, "command": {"compare": command}})
+    outcomes = judged(Summary(comparison), contrasts)
     texts = {
         RESULTS_NAME: results_csv(comparison),
         SUMMARY_NAME: summary_csv(comparison),
+        CURVES_NAME: curves_csv(comparison),
         JSON_NAME: results_json(comparison),
-        REPORT_NAME: build_comparison_report(comparison),
+        REPORT_NAME: build_comparison_report(comparison, outcomes),
     }
+    if outcomes:
+        texts[CONTRASTS_NAME] = contrasts_csv(outcomes)
     _write(output, texts, output)
-    _say(answer(comparison), output, REPORT_NAME, [SUMMARY_NAME, RESULTS_NAME, JSON_NAME])
+    numbers = [CONTRASTS_NAME] if outcomes else []
+    numbers += [SUMMARY_NAME, CURVES_NAME, RESULTS_NAME, JSON_NAME]
+    _say(answer(comparison, outcomes), output, REPORT_NAME, numbers)
 
 
 def _write_full(full: FullComparison, command: str, output: Path) -> None:

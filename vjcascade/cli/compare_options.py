@@ -18,6 +18,7 @@ USUAL_BOOSTERS = (
     "asymboost",
     "adac2",
     "cost-generalized",
+    "cost-generalized:sample",
     "cost-sensitive",
     "gentle",
     "cost-generalized-gentle",
@@ -68,7 +69,8 @@ class BoosterOptions:
     Attributes
     ----------
     boosters : list of str
-        Boosters to compare; all takes every one there is. One that is named twice takes part twice.
+        Boosters to compare; all takes every one there is. One that is named twice takes part twice. After a colon, the
+        prior: cost-generalized:sample multiplies the weights of samples by their costs, not those of classes.
     costs : list of str
         Cost ratios, each as 4 (a missed positive costs 4 false alarms) or 4:1.
     rounds : int
@@ -101,10 +103,14 @@ class RuleOptions:
         given.
     sanity : bool
         Add AdaBoost on shuffled labels, which must end at chance.
+    contrasts : path
+        TOML file of questions that are fixed in advance, as samples/comparison/contrasts.toml; their answers are
+        corrected by themselves, and told first.
     """
 
     rules: _Words = None
     sanity: FlagOption = False
+    contrasts: Path | None = None
 
 
 @Parameter(name="*")
@@ -144,6 +150,9 @@ class StageOptions:
         Stages to compare on, from the first.
     seeds : int
         Random splits into samples to train, to tune thresholds and to test on.
+    independent : bool
+        Give every seed crops and photos of its own, and the reference others: what is found then holds for other
+        pictures of the kind, with fewer for each seed.
     pool : int
         Features drawn at random from the pool, for speed; all of them if not given.
     reference : path
@@ -152,6 +161,7 @@ class StageOptions:
 
     stages: CountOption = 3
     seeds: CountOption = 5
+    independent: FlagOption = False
     pool: CountOption | None = None
     reference: Path | None = None
 

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from vjcascade.boosters import Costs
+from vjcascade.comparison.contrasts import Outcome
 from vjcascade.comparison.design import Contender, Entry, Rule
-from vjcascade.comparison.results import Comparison
-from vjcascade.comparison.statistics import paired_difference
-from vjcascade.comparison.summary import Summary, Verdict
+from vjcascade.comparison.results import MEASURES, Comparison
+from vjcascade.comparison.summary import Claim, Summary, Verdict
 from vjcascade.evaluation.intervals import Interval
 from vjcascade.messages import pluralize
+from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.stage import BASELINE
 
 MAX_NAMED = 6
@@ -26,29 +27,79 @@ BASELINE_WORDS = "AdaBoost with a threshold set afterwards"
 CHANCE = 0.5
 
 
-def answer(comparison: Comparison) -> list[str]:
+def answer(comparison: Comparison, contrasts: Sequence[Outcome] = ()) -> list[str]:
     """Return what a comparison shows.
+
+    A difference is only said to be one if its p-value is below 0.05 after Holm's correction for all comparisons with
+    the baseline; contrasts that were fixed in advance are a family of their own.
 
     Parameters
     ----------
     comparison : Comparison
         Finished or not.
+    contrasts : sequence of Outcome
+        Of `vjcascade.comparison.contrasts.judged`.
 
     Returns
     -------
     list of str
-        Sentences, the most important first after the one that says what was compared.
+        Sentences: the verdict, then what was compared, then figures, the most important first.
     """
     summary = Summary(comparison)
     sentences = [_what(comparison), *_what_is_missing(summary)]
     if not summary.complete:
         return sentences
+    sentences = [verdict(summary), *sentences, *_contrasts(contrasts)]
     if comparison.kind == "stages":
         sentences += [*_fewest(summary), *_equal_weak(summary), *_features(summary), *_cheapest(summary)]
         sentences += _natural(summary)
     else:
-        sentences += [*_cheapest(summary), *_ranked(summary)]
-    return [*sentences, *_swapped(summary), *_sanity(summary)]
+        sentences += _cheapest(summary)
+    return [*sentences, *_errors(summary), *_sanity(summary)]
+
+
+def verdict(summary: Summary) -> str:
+    """Return in a sentence or two whether there is evidence of any difference, and what to do.
+
+    Parameters
+    ----------
+    summary : Summary
+        Of a comparison with a finished dataset.
+
+    Returns
+    -------
+    str
+        The same as the marks of the report say.
+    """
+    claims = summary.claims
+    if not claims:
+        return _nothing_judged(summary)
+    n_compared = f"{pluralize(len(claims), 'comparison')} with AdaBoost, whose threshold was set afterwards"
+    better = [claim for claim in claims if claim.verdict is Verdict.BETTER]
+    worse = [claim for claim in claims if claim.verdict is Verdict.WORSE]
+    least = f"the least corrected p-value is {p_words(claims[0].corrected)}"
+    if not better and not worse:
+        return (
+            f"No evidence of a difference; {_keep(summary)}. None of the {n_compared}, stands after Holm's correction: "
+            f"{least}."
+        )
+    stand = f"Of the {n_compared}, {_stand(len(better) + len(worse))} after Holm's correction; {least}."
+    if not better:
+        nothing = f"No evidence that anything is better than AdaBoost; {_keep(summary)}."
+        return f"{nothing} {stand} Worse: {_named(summary, worse)}."
+    less = f" Worse: {_named(summary, worse)}." if worse else ""
+    return f"There is evidence of a difference. {stand} Better: {_named(summary, better)}.{less}"
+
+
+def p_words(p: float) -> str:
+    """Return a p-value in words.
+
+    Examples
+    --------
+    >>> p_words(0.0312), p_words(0.71234), p_words(0.00002), p_words(1.0)
+    ('0.031', '0.71', 'below 0.0001', '1')
+    """
+    return "below 0.0001" if p < 1e-4 else f"{p:.2g}"
 
 
 def pair_name(entry: Entry) -> str:
@@ -96,6 +147,12 @@ def cheapest(summary: Summary, costs: Costs) -> int | None:
     means = summary.overall["cost"].mean[list(rank_test.entries)]
     by = means if summary.comparison.kind == "stages" else rank_test.ranks
     return rank_test.entries[int(np.lexsort((means, by))[0])]
+
+
+def default_name() -> str:
+    """Return the booster that training takes by itself, and its costs."""
+    usual = TrainingSettings()
+    return Contender(usual.booster).at(usual.costs)
 
 
 def few(number: float) -> str:
@@ -182,7 +239,9 @@ def _fewest(summary: Summary) -> Iterator[str]:
         f"classifiers: {least}{few(found.mean)} in {_together(summary)}{_interval(found, few)}."
     )
     yield from _against_baseline(summary, best)
-    yield from _against_others(summary, best)
+    n = len(rank_test.entries)
+    if n > 2 and not _is_baseline(summary, best):
+        yield f"It was chosen as the best of {n:,} on these samples, which flatters it."
 
 
 def _against_baseline(summary: Summary, best: int) -> Iterator[str]:
@@ -193,30 +252,8 @@ def _against_baseline(summary: Summary, best: int) -> Iterator[str]:
         yield f"That is {BASELINE_WORDS} itself, with which everything is compared."
         return
     needs = few(summary.overall["weak"].mean[baseline])
-    versus = _versus(summary.overall_differences["weak"].at(best), few, "fewer")
+    versus = _versus(summary, "weak", best, few, "fewer")
     yield f"{BASELINE_WORDS} needs {needs}: {versus}."
-
-
-def _against_others(summary: Summary, best: int) -> Iterator[str]:
-    """Tell how sure the choice is, of one entry among many."""
-    others = [entry for entry in summary.weak_rank_test.entries if entry != best]
-    totals, test_share = summary.seed_totals("weak"), summary.test_share
-    verdicts = [Verdict.of(paired_difference(totals[best], totals[other], test_share)) for other in others]
-    if not others or Verdict.UNKNOWN in verdicts:
-        return
-    n_alike = sum(verdict is not Verdict.BETTER for verdict in verdicts)
-    pairs = pluralize(len(others), "other pair")
-    alike = f"{n_alike:,} {'does' if n_alike == 1 else 'do'} not differ" if n_alike else "all differ"
-    yield f"Of the {pairs} of a booster and a cost ratio, {alike} significantly from it."
-    if summary.overall_differences["weak"].verdict(best) is not Verdict.BETTER or len(others) < 2:
-        return
-    strict = summary.over_datasets(summary.seed_differences("weak"), 1 - 0.05 / len(others))
-    stands = (
-        "the difference from AdaBoost is still significant"
-        if strict.verdict(best) is Verdict.BETTER
-        else "there is no significant difference from AdaBoost"
-    )
-    yield f"The best of many is flattered by being chosen: with a confidence interval that allows for that, {stands}."
 
 
 def _equal_weak(summary: Summary) -> Iterator[str]:
@@ -229,17 +266,17 @@ def _equal_weak(summary: Summary) -> Iterator[str]:
     if best is None or summary.baseline_of(best, "false_alarm_rate") is None:
         return
     baseline = float(rates.mean[summary.baseline_of(best, "false_alarm_rate")])
-    difference = summary.overall_differences["false_alarm_rate"].at(best)
+    versus = _versus(summary, "false_alarm_rate", best, share, "less")
     yield (
         f"At equal size, after {pluralize(design.n_rounds, 'weak classifier')} a {summary.kind} and with thresholds "
         f"tuned alike, {pair_name(summary.comparison.entries[best])} lets {share(rates.mean[best])} of the negatives "
-        f"pass and {BASELINE_WORDS} {share(baseline)}: {_versus(difference, share, 'less')}."
+        f"pass and {BASELINE_WORDS} {share(baseline)}: {versus}."
     )
 
 
 def _features(summary: Summary) -> Iterator[str]:
     best = fewest_weak(summary)
-    if best is None or summary.features is None or summary.feature_differences is None:
+    if best is None or summary.features is None:
         return
     found, baseline = summary.features, summary.baseline_of(best, "weak")
     text = (
@@ -251,7 +288,7 @@ def _features(summary: Summary) -> Iterator[str]:
         return
     yield (
         f"{text}, and {few(found.mean[baseline])} with {BASELINE_WORDS}: "
-        f"{_versus(summary.feature_differences.at(best), few, 'fewer')}."
+        f"{_versus(summary, 'features', best, few, 'fewer')}."
     )
 
 
@@ -278,48 +315,44 @@ def _cheaper_than_baseline(summary: Summary, best: Mapping[Costs, int]) -> Itera
         baseline = summary.baseline_of(place, "cost")
         if baseline is None or baseline == place:
             continue
-        numbers = f"{costs} ({share(means[place])} against {share(means[baseline])})"
+        p = p_words(float(differences.corrected[place]))
+        numbers = f"{costs} ({share(means[place])} against {share(means[baseline])}; corrected p {p})"
         if differences.verdict(place) is Verdict.BETTER:
             less.append(numbers)
         elif differences.verdict(place) is Verdict.ALIKE:
             alike.append(numbers)
     clauses = [f"that is less at {listed(less)}"] if less else []
-    clauses += [f"there is no significant difference at {listed(alike)}"] if alike else []
+    clauses += [f"there is no evidence of a difference at {listed(alike)}"] if alike else []
     if clauses:
-        yield f"Compared with AdaBoost's minimum-cost threshold, {'; '.join(clauses)}."
+        yield f"Compared with AdaBoost's {summary.baseline_rule('cost')} threshold, {'; '.join(clauses)}."
 
 
-def _ranked(summary: Summary) -> Iterator[str]:
-    """Tell from how many others ranks over datasets tell the best."""
-    clauses = []
-    for costs, rank_test in summary.cost_rank_tests.items():
-        if not np.isnan(rank_test.difference):
-            behind = int((rank_test.ranks - rank_test.ranks.min() >= rank_test.difference).sum())
-            clauses.append(f"{behind} of {len(rank_test.entries) - 1} others at {costs}")
-    if clauses:
-        yield f"Ranks over the {summary.kind}s tell the best apart (Nemenyi's test, 95%) from {listed(clauses)}."
-
-
-def _swapped(summary: Summary) -> Iterator[str]:
-    natural = [
-        (entry, place)
+def _errors(summary: Summary) -> Iterator[str]:
+    """Tell both error rates at the natural threshold and the first costs that are not equal."""
+    costs = next((one for one in summary.comparison.design.costs if one.ratio != 1), None)
+    hits, false_alarms = (summary.overall[name].mean for name in ("hit_rate", "false_alarm_rate"))
+    rates = [
+        f"{share(1 - hits[place])} and {share(false_alarms[place])} with {entry.contender.name}"
         for place, entry in enumerate(summary.comparison.entries)
-        if entry.rule is Rule.NATURAL and entry.costs.ratio != 1
-        if entry.contender.uses_costs and not entry.contender.shuffled
+        if entry.rule is Rule.NATURAL and entry.costs == costs and not entry.contender.shuffled
     ]
-    if not natural:
+    if rates:
+        rounds = pluralize(summary.comparison.design.n_rounds, "round")
+        yield (
+            f"At {costs} and the natural threshold, the shares of positives missed and of false alarms after {rounds} "
+            f"are {listed(rates)}."
+        )
+
+
+def _contrasts(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Tell what was asked before the results were there."""
+    if not outcomes:
         return
-    means = summary.overall["swapped"].mean
-    swapped: dict[str, list[str]] = {}
-    for entry, place in natural:
-        if means[place] > CHANCE:
-            swapped.setdefault(entry.contender.name, []).append(str(entry.costs))
-    meaning = "the class whose mistakes cost more has the larger error rate, at the natural threshold,"
-    if not swapped:
-        yield f"With none of the boosters that mind costs does asymmetry swap ({meaning} in most rounds)."
-        return
-    names = [f"{name} (at {listed(costs)})" for name, costs in swapped.items()]
-    yield f"Asymmetry swaps ({meaning} in most rounds) with {listed(names)}."
+    stand = [one for one in outcomes if one.verdict in (Verdict.BETTER, Verdict.WORSE)]
+    yield (
+        f"Of {pluralize(len(outcomes), 'contrast')} fixed in advance, {_stand(len(stand))} after Holm's correction"
+        f"{': ' if stand else ''}{listed([one.in_words() for one in stand]) if stand else ''}."
+    )
 
 
 def _natural(summary: Summary) -> Iterator[str]:
@@ -372,13 +405,55 @@ def _interval(found: Interval, words: Callable[[float], str]) -> str:
     return "" if np.isnan(found.low) else f" (95 % CI {words(found.low)} to {words(found.high)})"
 
 
-def _versus(difference: Interval, words: Callable[[float], str], lower: str) -> str:
-    """Say how the best differs from the baseline; `lower` is the word for a lower number."""
-    verdict = Verdict.of(difference)
-    if verdict is Verdict.UNKNOWN:
+def _versus(summary: Summary, measure: str, entry: int, words: Callable[[float], str], lower: str) -> str:
+    """Say how an entry differs from the baseline; `lower` is the word for a lower number."""
+    differences = summary.overall_differences[measure]
+    found, judged = differences.at(entry), differences.verdict(entry)
+    if judged is Verdict.UNKNOWN:
         return "one split cannot tell whether that is a difference"
-    if verdict is Verdict.ALIKE:
-        return f"no significant difference (95 % CI {words(difference.low)} to {words(difference.high)})"
-    ends = sorted([abs(difference.low), abs(difference.high)])
-    word = lower if verdict is Verdict.BETTER else "more"
-    return f"the best has {words(abs(difference.mean))} {word} (95 % CI {words(ends[0])} to {words(ends[1])})"
+    p = f"corrected p {p_words(float(differences.corrected[entry]))}"
+    if judged is Verdict.ALIKE:
+        return f"no evidence of a difference (95 % CI {words(found.low)} to {words(found.high)}, {p})"
+    ends = sorted([abs(found.low), abs(found.high)])
+    word = lower if judged is Verdict.BETTER else "more"
+    return f"it has {words(abs(found.mean))} {word} (95 % CI {words(ends[0])} to {words(ends[1])}, {p})"
+
+
+def _stand(n: int) -> str:
+    return f"{n:,} {'stands' if n == 1 else 'stand'}"
+
+
+def _nothing_judged(summary: Summary) -> str:
+    if summary.comparison.design.n_seeds < 2 and not summary.counts_tables:
+        return f"One split of the samples is no evidence of a difference: add seeds, or {_keep(summary)}."
+    return (
+        f"Nothing was compared with a baseline, as AdaBoost or its threshold takes no part; {_keep(summary)}."
+    )
+
+
+def _keep(summary: Summary) -> str:
+    """Say what to do where nothing is shown to be better than AdaBoost."""
+    usual = TrainingSettings()
+    worse = [
+        claim
+        for claim in summary.claims
+        if claim.verdict is Verdict.WORSE and claim.measure != "cost"
+        if summary.comparison.entries[claim.entry].contender == Contender(usual.booster)
+        and summary.comparison.entries[claim.entry].costs == usual.costs
+    ]
+    return (
+        f"AdaBoost is better than the default, {default_name()}"
+        if worse
+        else f"keep the default, {default_name()}"
+    )
+
+
+def _named(summary: Summary, claims: Sequence[Claim]) -> str:
+    """Name claims, those of least p-value first."""
+    names = []
+    for claim in claims:
+        entry = summary.comparison.entries[claim.entry]
+        title = MEASURES[claim.measure].title if claim.measure in MEASURES else f"{claim.measure} a window"
+        who = f"{pair_name(entry)}, {entry.rule}" if claim.measure != "cost" else entry.name
+        names.append(f"{title} of {who} (p {p_words(claim.corrected)})")
+    return listed(names)

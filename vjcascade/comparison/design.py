@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -11,7 +12,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from vjcascade.boosters import Costs, booster_names, make_booster
+from vjcascade.boosters import Booster, Costs, booster_names, make_booster
 from vjcascade.boosters.confidence import ConfidenceBooster
 from vjcascade.boosters.costs import parse_costs
 from vjcascade.boosters.decision import DecisionRule
@@ -20,6 +21,9 @@ from vjcascade.errors import SettingsError
 from vjcascade.training.stage import BASELINE
 
 MAX_ROUNDS = 10_000
+
+SPREAD = 0.2
+"""Rounds that curves are known at lie a fifth apart."""
 
 MAX_SEEDS = 1000
 
@@ -39,11 +43,20 @@ NIKOLAOU_BOOSTERS = (
     "cost-sensitive",
     "adaboostdb",
     "cost-generalized",
+    "cost-generalized:sample",
 )
-"""The discrete boosters: one weight, alpha, for each weak classifier."""
+"""The discrete boosters: one weight, alpha, for each weak classifier. The last is for the question whether
+Cost-Generalized AdaBoost is more than AdaBoost with a threshold: at equal costs, the two are the same."""
 
 NIKOLAOU_RATIOS = (100, 30, 10, 3)
 """Cost ratios, about evenly spaced on a log scale. Each is taken either way round, and 1 as well."""
+
+
+class Prior(StrEnum):
+    """What weighs the same before costs do."""
+
+    CLASS = "class"
+    SAMPLE = "sample"
 
 
 class Rule(StrEnum):
@@ -88,7 +101,8 @@ class Contender:
     Attributes
     ----------
     booster : str
-        Name in the registry.
+        Name in the registry, and after a colon, if need be, the prior: ``"cost-generalized:sample"`` starts from
+        samples of equal weight, ``":class"`` from classes of equal weight, each times its costs.
     copy : int
         1, or more for one that was named again.
     shuffled : bool
@@ -99,6 +113,29 @@ class Contender:
     copy: int = 1
     shuffled: bool = False
 
+    def made(self, costs: Costs, n_rounds: int) -> Booster:
+        """Return the booster, ready to learn.
+
+        Raises
+        ------
+        SettingsError
+            If there is none of that name, it has no such prior, or cannot learn with the costs.
+
+        Examples
+        --------
+        >>> Contender("cost-sensitive:class").made(Costs(4, 1), 10).prior
+        'balanced'
+        """
+        name, colon, prior = self.booster.partition(":")
+        booster = make_booster(name, costs, n_rounds)
+        if not colon:
+            return booster
+        if not booster.priors:
+            raise SettingsError(f"booster {name!r} has no prior to choose: leave out ':{prior}'")
+        return make_booster(
+            name, costs, n_rounds, prior=booster.priors[checked_choice("prior", prior, Prior)]
+        )
+
     @property
     def name(self) -> str:
         """The booster's name, with what makes it another."""
@@ -108,7 +145,7 @@ class Contender:
     @property
     def uses_costs(self) -> bool:
         """Whether the booster minds costs while it learns."""
-        return make_booster(self.booster, Costs()).uses_costs
+        return self.made(Costs(), 1).uses_costs
 
     def at(self, costs: Costs) -> str:
         """Return the name and, if the booster minds them, the costs, for example ``csb0 at 10:1``."""
@@ -119,9 +156,7 @@ class Contender:
         if rule is Rule.THEORY:
             return not self.uses_costs
         if rule is Rule.ADAMEC:
-            return not self.uses_costs and not isinstance(
-                make_booster(self.booster, Costs()), ConfidenceBooster
-            )
+            return not self.uses_costs and not isinstance(self.made(Costs(), 1), ConfidenceBooster)
         return True
 
 
@@ -185,7 +220,8 @@ class Design:
     Attributes
     ----------
     boosters : tuple of str
-        Names in the registry; one that is named twice takes part twice. All of them if not given.
+        Names in the registry, with a prior if need be, as of `Contender`; one that is named twice takes part twice. All
+        in the registry if not given.
     costs : tuple of Costs
         Each is anything that `vjcascade.boosters.costs.parse_costs` takes.
     rules : tuple of Rule
@@ -237,7 +273,7 @@ class Design:
                 raise SettingsError(f"costs {costs} are not both between {1 / MAX_COST:g} and {MAX_COST:g}")
         for booster in self.boosters:
             for costs in self.costs:
-                make_booster(booster, costs, self.n_rounds)
+                Contender(booster).made(costs, self.n_rounds)
         if not self.entries:
             raise SettingsError(
                 f"none of the rules {', '.join(self.rules)} makes sense after {', '.join(self.boosters)}: add natural"
@@ -263,6 +299,11 @@ class Design:
             for rule in self.rules
             if contender.allows(rule)
         )
+
+    @cached_property
+    def kept_rounds(self) -> tuple[int, ...]:
+        """Numbers of the rounds, from 1, after which rates are kept."""
+        return tuple(spread_rounds(self.n_rounds))
 
     def runs(self, *, trains_whole: bool) -> tuple[Run, ...]:
         """Return the boosting runs that a dataset and a seed need.
@@ -339,8 +380,9 @@ def nikolaou_design(n_seeds: int = 30, seed: int = 0) -> Design:
     -----
     What differs: weak classifiers are stumps here, and were logistic regressions of one feature there. There were 21
     cost ratios, here are 9. Only AdaBoost, Cost-Generalized AdaBoost and AsymBoost were calibrated there, here
-    all are. AdaCost with its second beta is not among the boosters here. Equal rows stay together when rows are
-    split, and classes keep their shares.
+    all are. AdaCost with its second beta is not among the boosters here; Cost-Generalized AdaBoost with the prior of
+    samples, and the thresholds of theory and of minimum cost, were not among those there. Equal rows stay together when
+    rows are split, and classes keep their shares.
 
     References
     ----------
@@ -353,18 +395,32 @@ def nikolaou_design(n_seeds: int = 30, seed: int = 0) -> Design:
     >>> [str(costs) for costs in design.costs]
     ['1:100', '1:30', '1:10', '1:3', '1:1', '3:1', '10:1', '30:1', '100:1']
     >>> [entry.name for entry in design.entries if "1:10," in entry.name][:3]
-    ['adaboost 1:10, natural', 'adaboost 1:10, adamec', 'adaboost 1:10, calibrated']
+    ['adaboost 1:10, natural', 'adaboost 1:10, theory', 'adaboost 1:10, adamec']
     """
     dear_positives = [Costs(ratio, 1.0) for ratio in reversed(NIKOLAOU_RATIOS)]
     dear_negatives = [Costs(1.0, ratio) for ratio in NIKOLAOU_RATIOS]
     return Design(
         boosters=NIKOLAOU_BOOSTERS,
         costs=(*dear_negatives, Costs(), *dear_positives),
-        rules=(Rule.NATURAL, Rule.ADAMEC, Rule.CALIBRATED),
+        rules=(Rule.NATURAL, Rule.THEORY, Rule.ADAMEC, Rule.MINIMUM_COST, Rule.CALIBRATED),
         n_rounds=100,
         n_seeds=n_seeds,
         seed=seed,
     )
+
+
+def spread_rounds(n_rounds: int) -> list[int]:
+    """Return numbers of rounds, from 1 to the last, each about a fifth more than the one before.
+
+    Examples
+    --------
+    >>> spread_rounds(60)
+    [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22, 27, 33, 40, 48, 58, 60]
+    """
+    numbers = [1]
+    while numbers[-1] < n_rounds:
+        numbers.append(min(math.ceil(numbers[-1] * (1 + SPREAD)), n_rounds))
+    return numbers
 
 
 def _refuse_twice(name: str, values: Sequence[object]) -> None:

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from vjcascade.comparison.results import MEASURES, Comparison
-from vjcascade.comparison.summary import BASELINE_RULES, Summary
+from vjcascade.comparison.statistics import band
+from vjcascade.comparison.summary import BASELINE_RULES, Differences, Summary
 from vjcascade.evaluation.intervals import Interval
+from vjcascade.training.stage import BASELINE
 
 ALL_DATASETS = "all finished"
 """In the place of a dataset's name: of the finished ones together."""
@@ -19,6 +21,8 @@ ALL_DATASETS = "all finished"
 _WHO = ("block", "booster", "costs", "rule")
 
 _ENDS = ("mean", "low", "high")
+
+_JUDGED = (*_ENDS, "p", "corrected_p")
 
 
 def results_csv(comparison: Comparison) -> str:
@@ -44,7 +48,7 @@ def results_csv(comparison: Comparison) -> str:
 
 
 def summary_csv(comparison: Comparison) -> str:
-    """Return means over seeds with their bands, and differences from the baseline.
+    """Return means over seeds with their bands, and differences from the baseline with their p-values.
 
     Parameters
     ----------
@@ -56,7 +60,9 @@ def summary_csv(comparison: Comparison) -> str:
     str
         CSV: a line for each dataset and entry, then one for each entry over all finished datasets, where "weak" is a
         sum and the others are means. Nothing stands where there is no number. An ensemble that does not reach the
-        targets counts in the mean of "weak" as one more than were trained.
+        targets counts in the mean of "weak" as one more than were trained. Bands are 95 % ones of each number by
+        itself; corrected p-values hold for all comparisons together (Holm's method, a family of all datasets and one
+        of them together). The baseline of cost is told in its own column.
     """
     summary = Summary(comparison)
     columns = [
@@ -65,12 +71,39 @@ def summary_csv(comparison: Comparison) -> str:
         "weak_median",
         "reached",
         *(f"{name}_{end}" for name in MEASURES for end in _ENDS),
-        *(f"{name}_difference_{end}" for name in BASELINE_RULES for end in _ENDS),
+        "cost_baseline",
+        *(f"{name}_difference_{end}" for name in BASELINE_RULES for end in _JUDGED),
         *(f"features_per_window_{end}" for end in _ENDS),
         "weak_rank",
         "cost_rank",
     ]
     return _csv(columns, [*_dataset_lines(summary), *_overall_lines(summary)])
+
+
+def curves_csv(comparison: Comparison) -> str:
+    """Return learning curves: error rates and cost after many rounds, over all finished datasets together.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Finished or not.
+
+    Returns
+    -------
+    str
+        CSV: a line for each entry and each of `Design.kept_rounds`. The ratio is that of the two mean error rates, and
+        nothing stands where the second is 0; bands of cost are 95 % ones of each number by itself.
+    """
+    summary = Summary(comparison)
+    columns = [
+        *_WHO[1:],
+        "round",
+        "miss_rate",
+        "false_alarm_rate",
+        "ratio",
+        *(f"cost_{end}" for end in _ENDS),
+    ]
+    return _csv(columns, _curve_lines(summary) if summary.complete else ())
 
 
 def results_json(comparison: Comparison) -> str:
@@ -99,9 +132,23 @@ def _dataset_lines(summary: Summary) -> Iterator[list[object]]:
             _number(float(summary.weak_median[dataset, entry])),
             _number(float(summary.reached[dataset, entry])),
             *_ends(summary.means[name].at(dataset, entry) for name in MEASURES),
-            *_ends(summary.differences[name].at(dataset, entry) for name in BASELINE_RULES),
+            _baseline(summary),
+            *_judged([summary.differences[name] for name in BASELINE_RULES], dataset, entry),
             *[None] * (len(_ENDS) + 2),
         ]
+
+
+def _curve_lines(summary: Summary) -> Iterator[list[object]]:
+    comparison = summary.comparison
+    for entry in range(len(comparison.entries)):
+        misses = 1 - summary.curves(entry, "hit_rate").mean(axis=0)
+        false_alarms = summary.curves(entry, "false_alarm_rate").mean(axis=0)
+        costs = band(summary.curves(entry, "cost"), summary.test_share, bounds=(0.0, 1.0))
+        for place, number in enumerate(comparison.design.kept_rounds):
+            missed, false = float(misses[place]), float(false_alarms[place])
+            ratio = missed / false if false else None
+            ends = [_number(end[place]) for end in costs]
+            yield [*_who(comparison, summary.complete[0], entry)[1:], number, missed, false, ratio, *ends]
 
 
 def _overall_lines(summary: Summary) -> Iterator[list[object]]:
@@ -119,7 +166,8 @@ def _overall_lines(summary: Summary) -> Iterator[list[object]]:
             None,
             _number(float(summary.reached[complete, entry].mean())),
             *_ends(summary.overall[name].at(entry) for name in MEASURES),
-            *_ends(summary.overall_differences[name].at(entry) for name in BASELINE_RULES),
+            _baseline(summary),
+            *_judged([summary.overall_differences[name] for name in BASELINE_RULES], entry),
             *(_ends([summary.features.at(entry)]) if summary.features else [None] * len(_ENDS)),
             *(_number(of.get(entry, np.nan)) for of in ranks),
         ]
@@ -128,6 +176,18 @@ def _overall_lines(summary: Summary) -> Iterator[list[object]]:
 def _who(comparison: Comparison, dataset: int, entry: int) -> list[object]:
     one = comparison.entries[entry]
     return [comparison.datasets[dataset].name, one.contender.name, str(one.costs), str(one.rule)]
+
+
+def _baseline(summary: Summary) -> str | None:
+    rule = summary.baseline_rule("cost")
+    return None if rule is None else f"{BASELINE}, {rule}"
+
+
+def _judged(differences: Iterable[Differences], *place: int) -> list[float | None]:
+    numbers: list[float | None] = []
+    for one in differences:
+        numbers += [*_ends([one.at(*place)]), *(_number(of[place]) for of in (one.p, one.corrected))]
+    return numbers
 
 
 def _ends(intervals: Iterable[Interval]) -> list[float | None]:

@@ -19,6 +19,8 @@ from vjcascade.boosters.costs import parse_costs
 from vjcascade.boosters.state import Floats
 from vjcascade.comparison.design import Contender
 from vjcascade.comparison.scenes import Found
+from vjcascade.comparison.significance import max_t
+from vjcascade.errors import SettingsError
 from vjcascade.evaluation.curves import RecallAt, Steps
 from vjcascade.evaluation.intervals import N_RESAMPLES, Interval, percentile_intervals, scene_weights
 from vjcascade.training.stage import BASELINE
@@ -101,7 +103,8 @@ def full_entries(contenders: Iterable[Contender], costs: Sequence[Any]) -> tuple
     Raises
     ------
     SettingsError
-        If a booster is unknown (near names are suggested), or a booster cannot learn with one of the costs.
+        If a booster is unknown (near names are suggested), cannot learn with one of the costs, or is named with a
+        prior, which training does not take.
 
     Examples
     --------
@@ -109,6 +112,12 @@ def full_entries(contenders: Iterable[Contender], costs: Sequence[Any]) -> tuple
     ['adaboost', 'adac2 at 2:1', 'adac2 at 10:1']
     """
     parsed = [parse_costs(one) for one in costs]
+    contenders = list(contenders)
+    priors = [contender.booster for contender in contenders if ":" in contender.booster]
+    if priors:
+        raise SettingsError(
+            f"boosters: whole cascades are trained without a choice of the prior; take {priors[0]} out"
+        )
     return tuple(
         FullEntry(contender, one)
         for contender in contenders
@@ -175,6 +184,9 @@ class FullRow:
         One for each of `FALSE_ALARMS_PER_SCENE`.
     differences : tuple of Interval
         By how much these are above those of `BASELINE`, on the same scenes; nan if that takes no part.
+    corrected : tuple of float
+        P-values of the differences, corrected for all entries and all of `FALSE_ALARMS_PER_SCENE` together (max-T over
+        the draws of scenes and seeds); nan for the baseline and what was not trained.
     means : mapping
         By the names in `MEANS`; nan where nothing is known.
     """
@@ -183,6 +195,7 @@ class FullRow:
     n_trained: int
     hit_rates: tuple[Interval, ...]
     differences: tuple[Interval, ...]
+    corrected: tuple[float, ...]
     means: Mapping[str, float]
 
     @property
@@ -195,13 +208,19 @@ class FullRow:
         """Difference at `MAIN_FALSE_ALARMS`."""
         return self.differences[FALSE_ALARMS_PER_SCENE.index(MAIN_FALSE_ALARMS)]
 
+    @property
+    def main_corrected(self) -> float:
+        """Corrected p-value at `MAIN_FALSE_ALARMS`."""
+        return self.corrected[FALSE_ALARMS_PER_SCENE.index(MAIN_FALSE_ALARMS)]
+
 
 @dataclass(frozen=True, eq=False)
 class FullComparison:
     """Whole cascades, compared on full scenes.
 
     The intervals are of the bootstrap over scenes: all that they say is how much the same cascades would differ on
-    other scenes of the kind. With more than one seed, which are drawn anew as well, chance in training counts, too.
+    other scenes of the kind. With more than one seed, which are drawn anew as well, chance in training counts, too;
+    draws of few seeds vary too little, by a third at three.
 
     Attributes
     ----------
@@ -234,12 +253,15 @@ class FullComparison:
         """The entries in numbers."""
         rates = self._resampled(np.array(FALSE_ALARMS_PER_SCENE))
         base = np.full_like(rates[0], np.nan) if self.baseline is None else rates[self.baseline]
+        differences = [self._over_seeds(one - base) for one in rates]
+        corrected = self._corrected(differences)
         return tuple(
             FullRow(
                 entry,
                 sum(self.outcomes[number, k].found is not None for k in range(len(self.seeds))),
                 percentile_intervals(self._over_seeds(rates[number])),
-                percentile_intervals(self._over_seeds(rates[number] - base)),
+                percentile_intervals(differences[number]),
+                tuple(corrected[number].tolist()),
                 self._means(number),
             )
             for number, entry in enumerate(self.entries)
@@ -309,6 +331,15 @@ class FullComparison:
             means: Floats = np.where(there, picked, 0.0).sum(axis=0) / there.sum(axis=0)
         return means
 
+    def _corrected(self, differences: Sequence[Floats]) -> Floats:
+        """Return corrected p-values, shape (n_entries, n); a family of all that is compared with the baseline."""
+        corrected = np.full((len(self.entries), differences[0].shape[1]), np.nan)
+        judged = [number for number in range(len(self.entries)) if number != self.baseline]
+        if judged and self.baseline is not None:
+            found, _ = max_t(np.concatenate([differences[number] for number in judged], axis=1))
+            corrected[judged] = found.reshape(len(judged), -1)
+        return corrected
+
     def _means(self, entry: int) -> dict[str, float]:
         outcomes = [self.outcomes[entry, k] for k in range(len(self.seeds))]
         trained = [outcome for outcome in outcomes if outcome.found is not None]
@@ -363,6 +394,7 @@ def full_csv(full: FullComparison) -> str:
     """
     names = [f"{name}_at_{rate:g}" for rate in FALSE_ALARMS_PER_SCENE for name in ("hit_rate", "difference")]
     columns = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
+    columns += [f"difference_at_{rate:g}_corrected_p" for rate in FALSE_ALARMS_PER_SCENE]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["entry", "booster", "costs", "seeds", "trained", *columns, *MEANS])
@@ -376,7 +408,7 @@ def full_csv(full: FullComparison) -> str:
                 row.entry.costs if row.entry.contender.uses_costs else "",
                 len(full.seeds),
                 row.n_trained,
-                *map(_written, numbers),
+                *map(_written, [*numbers, *row.corrected]),
                 *(_written(row.means[name]) for name in MEANS),
             ]
         )

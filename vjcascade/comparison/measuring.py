@@ -12,27 +12,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.boosters import Costs, make_booster
+from vjcascade.boosters import Costs
 from vjcascade.boosters.calibration import PlattScaling
 from vjcascade.boosters.decision import DecisionRule, decision_threshold
 from vjcascade.boosters.state import Floats
 from vjcascade.boosters.thresholds import hit_rate_threshold
-from vjcascade.comparison.design import Design, Entry, Rule, Run
+from vjcascade.comparison.design import Design, Entry, Rule, Run, spread_rounds
 from vjcascade.comparison.problems import EvalSet, Trial
-from vjcascade.comparison.results import MEASURES
+from vjcascade.comparison.results import CURVES, MEASURES
 from vjcascade.evaluation.costs import skew
 from vjcascade.learning.boosting import boost
 
 N_CALIBRATION_BINS = 10
 
-DRAWN_RULES = (Rule.NATURAL, Rule.HIT_RATE)
-"""Rules whose rates are kept for every round."""
-
 MAX_KEPT = 1e300
 """A greater number on disk is damage."""
-
-FITTED_APART = 0.2
-"""A calibrated threshold is fitted, which takes longer than the round: only when there are so many more rounds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +66,7 @@ def boost_run(trial: Trial, run: Run, n_rounds: int) -> Trained:
     Trained
         At least one row: an ensemble without weak classifiers scores 0 everywhere.
     """
-    booster = make_booster(run.contender.booster, run.costs or Costs(), n_rounds)
+    booster = run.contender.made(run.costs or Costs(), n_rounds)
     tune, test = ([np.zeros(len(samples.labels))] for samples in (trial.tune, trial.test))
     alphas: list[float] = []
     began = time.process_time()
@@ -104,7 +98,7 @@ def judge(trained: Trained, trial: Trial, entries: list[Entry], design: Design) 
     Returns
     -------
     list of dict
-        For each entry its `MEASURES` as plain JSON numbers, None where there is none; and for `DRAWN_RULES` a curve.
+        For each entry its `MEASURES` as plain JSON numbers, None where there is none; and a curve, of `CURVES`.
     """
     positive = trial.test.labels > 0
     shared = {
@@ -115,15 +109,13 @@ def judge(trained: Trained, trial: Trial, entries: list[Entry], design: Design) 
     return [{**_judged(trained, trial, entry, design), **shared} for entry in entries]
 
 
-def is_result(result: object, rule: Rule, design: Design) -> bool:
+def is_result(result: object, design: Design) -> bool:
     """Tell whether something is what `judge` may return for an entry, as files may be damaged.
 
     Parameters
     ----------
     result : object
         Plain JSON values.
-    rule : Rule
-        The entry's.
     design : Design
         Its rounds bound "weak".
 
@@ -132,8 +124,7 @@ def is_result(result: object, rule: Rule, design: Design) -> bool:
     bool
         Whether all measures are there, and within their bounds.
     """
-    numbers = {*MEASURES, "threshold"}
-    if not isinstance(result, dict) or result.keys() - {"curve"} != numbers:
+    if not isinstance(result, dict) or result.keys() != {*MEASURES, "threshold", "curve"}:
         return False
     if not _is_within(result["weak"], 1, design.n_rounds) and result["weak"] is not None:
         return False
@@ -142,16 +133,17 @@ def is_result(result: object, rule: Rule, design: Design) -> bool:
     others = (name for name in MEASURES if name != "weak")
     if not all(_is_within(result[name], *MEASURES[name].bounds) for name in others):
         return False
-    return _is_curve(result["curve"], design) if "curve" in result else rule not in DRAWN_RULES
+    return _is_curve(result["curve"], design)
 
 
 def _is_curve(result: object, design: Design) -> bool:
-    if not isinstance(result, dict) or result.keys() != {"hit_rate", "false_alarm_rate"}:
+    if not isinstance(result, dict) or result.keys() != set(CURVES):
         return False
-    rates = list(result.values())
-    if not all(isinstance(rate, list) and 1 <= len(rate) <= design.n_rounds for rate in rates):
-        return False
-    return len(rates[0]) == len(rates[1]) and all(_is_within(one, 0, 1) for rate in rates for one in rate)
+    n = len(design.kept_rounds)
+    return all(
+        isinstance(rate, list) and len(rate) == n and all(_is_within(one, 0, 1) for one in rate)
+        for rate in result.values()
+    )
 
 
 def _is_within(value: object, low: float, high: float) -> bool:
@@ -162,28 +154,25 @@ def _is_within(value: object, low: float, high: float) -> bool:
 
 def _judged(trained: Trained, trial: Trial, entry: Entry, design: Design) -> dict[str, Any]:
     positive = trial.test.labels > 0
-    looked_at = rounds_looked_at(len(trained.test), entry.rule)
+    n_rounds = len(trained.test)
+    looked_at = rounds_looked_at(n_rounds, entry.rule)
     thresholds = np.array(list(_thresholds(trained, looked_at, trial.tune, entry, design)))
     passed = trained.test[looked_at] >= thresholds[:, np.newaxis]
     rates = np.stack([passed[:, positive].mean(axis=1), passed[:, ~positive].mean(axis=1)])
-    every = np.arange(len(trained.test))
+    every = np.arange(n_rounds)
     hits, false_alarms = rates[:, np.searchsorted(looked_at, every, side="right") - 1]
     z = skew(trial.test.labels, entry.costs)
-    dear, cheap = (1 - hits, false_alarms) if entry.costs.ratio >= 1 else (false_alarms, 1 - hits)
-    result: dict[str, Any] = {
+    costs = z * false_alarms + (1 - z) * (1 - hits)
+    kept = np.minimum(design.kept_rounds, n_rounds) - 1
+    curves = zip(CURVES, (hits, false_alarms, costs), strict=True)
+    return {
         "weak": weak_to_reach(hits, false_alarms, entry.rule, design),
         "hit_rate": float(hits[-1]),
         "false_alarm_rate": float(false_alarms[-1]),
-        "cost": float(z * false_alarms[-1] + (1 - z) * (1 - hits[-1])),
-        "swapped": float(np.mean(dear > cheap)),
+        "cost": float(costs[-1]),
         "threshold": _finite(float(thresholds[-1])),
+        "curve": {name: rate[kept].round(6).tolist() for name, rate in curves},
     }
-    if entry.rule in DRAWN_RULES:
-        result["curve"] = {
-            "hit_rate": hits.round(6).tolist(),
-            "false_alarm_rate": false_alarms.round(6).tolist(),
-        }
-    return result
 
 
 def weak_to_reach(hits: Floats, false_alarms: Floats, rule: Rule, design: Design) -> int | None:
@@ -221,18 +210,15 @@ def weak_to_reach(hits: Floats, false_alarms: Floats, rule: Rule, design: Design
 def rounds_looked_at(n_rounds: int, rule: Rule) -> NDArray[np.intp]:
     """Return the rounds, from 0, after which a rule's threshold is found; until the next, its rates are taken to hold.
 
+    A calibrated threshold is fitted, which takes longer than the round: it is found only after some of them.
+
     Examples
     --------
     >>> rounds_looked_at(60, Rule.CALIBRATED) + 1
     array([ 1,  2,  3,  4,  5,  6,  8, 10, 12, 15, 18, 22, 27, 33, 40, 48, 58,
            60])
     """
-    if rule is not Rule.CALIBRATED:
-        return np.arange(n_rounds)
-    numbers = [1]
-    while numbers[-1] < n_rounds:
-        numbers.append(min(math.ceil(numbers[-1] * (1 + FITTED_APART)), n_rounds))
-    return np.array(numbers) - 1
+    return np.arange(n_rounds) if rule is not Rule.CALIBRATED else np.array(spread_rounds(n_rounds)) - 1
 
 
 def _thresholds(

@@ -99,7 +99,12 @@ class Problem(ABC):
     trains_whole: ClassVar[bool]
     """Whether rules that need no samples train on those to tune on as well."""
 
-    def split(self, seed: int | Sequence[int]) -> Split:
+    @property
+    def is_drawn(self) -> bool:
+        """Whether every seed has samples of its own."""
+        return False
+
+    def split(self, seed: Sequence[int]) -> Split:
         """Split the samples by group, each class for itself; same seed, same parts."""
         return split_samples(self.labels, self.groups, self.shares, seed)
 
@@ -154,6 +159,9 @@ class WindowProblem(Problem):
         Windows of a group are copies, or of one part of the photos: they stay together. Groups have one class.
     labels : ndarray of shape (n,), dtype int8
         +1 or -1.
+    draws : ndarray of shape (n,), dtype intp, or None
+        Number of the independent draw that each window belongs to, with nothing in common with the others; None if
+        every seed splits all windows anew.
     """
 
     name: str
@@ -161,9 +169,23 @@ class WindowProblem(Problem):
     integrals: WindowIntegrals
     groups: Indices
     labels: NDArray[np.int8]
+    draws: Indices | None = None
 
     shares: ClassVar[tuple[float, float]] = (0.5, 0.25)
     trains_whole: ClassVar[bool] = False
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether every seed has windows of its own."""
+        return self.draws is not None
+
+    def split(self, seed: Sequence[int]) -> Split:
+        """Split the windows, or those of the draw that is the last number of the seed."""
+        if self.draws is None:
+            return super().split(seed)
+        members = np.flatnonzero(self.draws == seed[-1])
+        found = split_samples(self.labels[members], self.groups[members], self.shares, seed)
+        return Split(members[found.train], members[found.tune], members[found.test])
 
     def _search(self, order: Indices, n_positives: int, n_threads: int) -> Search:
         samples = samples_of(self.pool, self.integrals.take(order), n_positives, n_threads)
@@ -253,12 +275,27 @@ def split_samples(
                 f"{len(members)} {name} in {len(distinct)} groups are too few to train, tune and test on: at least "
                 f"{MIN_OF_CLASS} in {len(wanted)} groups are needed"
             )
-        part_of[members] = _dealt(np.bincount(places), wanted * len(members), rng)[places]
+        part_of[members] = dealt(np.bincount(places), wanted * len(members), rng)[places]
     return Split(*(np.flatnonzero(part_of == part) for part in range(len(wanted))))
 
 
-def _dealt(sizes: NDArray[np.intp], wanted: NDArray[np.float64], rng: np.random.Generator) -> Indices:
-    """Deal groups to parts: each at random order to the part that lacks most, as a share of what it wants."""
+def dealt(sizes: NDArray[np.intp], wanted: NDArray[np.float64], rng: np.random.Generator) -> Indices:
+    """Deal groups to parts: each at random order to the part that lacks most, as a share of what it wants.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (n_groups,), dtype intp
+        Samples of each group.
+    wanted : ndarray of shape (n_parts,), dtype float64
+        Samples that each part wants.
+    rng : Generator
+        Gives the order.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,), dtype intp
+        The part of each group.
+    """
     part_of = np.empty(len(sizes), np.intp)
     lacking = wanted.copy()
     for group in rng.permutation(len(sizes)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -47,10 +47,6 @@ MEASURES: dict[str, Measure] = {
         "cost",
         "What the decisions cost, as a share of what being wrong about every sample would cost, after the last round.",
     ),
-    "swapped": Measure(
-        "swapped",
-        "Share of the rounds in which the class whose mistakes cost more has the larger error rate.",
-    ),
     "auc": Measure("AUC", "How often a positive scores above a negative, after the last round."),
     "calibration_error": Measure(
         "calibration error", "How far 1 / (1 + exp(-2 f)), f the score, is from the frequency of positives."
@@ -60,6 +56,9 @@ MEASURES: dict[str, Measure] = {
     ),
     "seconds": Measure("seconds", "Processor time of boosting.", bounds=(0.0, float("inf"))),
 }
+
+CURVES = ("hit_rate", "false_alarm_rate", "cost")
+"""Measures that are known after many rounds, not only after the last."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +75,8 @@ class Dataset:
         Samples that a seed trains on, tunes thresholds on and tests on; they differ little between seeds.
     pass_rate : float or None
         Of a stage: share of the windows in the photos that reach it.
+    independent : bool
+        Whether every seed has samples of its own, of which no other seed has any.
     """
 
     name: str
@@ -85,11 +86,12 @@ class Dataset:
     n_tune: int
     n_test: int
     pass_rate: float | None = None
+    independent: bool = False
 
     @property
     def test_share(self) -> float:
-        """Test samples for each one that is trained on, which the bands depend on."""
-        return self.n_test / self.n_train
+        """Test samples for each one that is trained on, which the bands depend on; 0 if seeds share no samples."""
+        return 0.0 if self.independent else self.n_test / self.n_train
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +107,8 @@ class Comparison:
     datasets : tuple of Dataset
         Stages or tables.
     cells : mapping
-        By dataset, entry and seed (their numbers, from 0): a mapping of measures to numbers or None; and "curve" for
-        some: hit and false-alarm rates, one for each round.
+        By dataset, entry and seed (their numbers, from 0): a mapping of measures to numbers or None; and "curve": those
+        of `CURVES` after each of `Design.kept_rounds`.
     metadata : mapping
         Settings of the data, sources, versions and command, as JSON values by name, in groups.
     """
@@ -152,25 +154,23 @@ class Comparison:
         return values
 
     def curves(self, dataset: int, entry: int, rate: str) -> Floats:
-        """Return a rate after each round.
+        """Return a rate after some of the rounds.
 
         Parameters
         ----------
         dataset, entry : int
             Which.
-        rate : {"hit_rate", "false_alarm_rate"}
-            Which.
+        rate : str
+            One of `CURVES`.
 
         Returns
         -------
-        ndarray of shape (n_seeds, n_rounds), dtype float64
-            Of the seeds that are there. An ensemble that ended early keeps its last rate. No row for rules
-            without curves.
+        ndarray of shape (n_seeds, n_kept_rounds), dtype float64
+            Of the seeds that are there. An ensemble that ended early keeps its last rate.
         """
-        cells = (self.cells.get((dataset, entry, seed), {}) for seed in range(self.design.n_seeds))
-        curves = [cell["curve"][rate] for cell in cells if "curve" in cell]
-        longest = max(map(len, curves), default=0)
-        return np.array([_longer(curve, longest) for curve in curves]).reshape(len(curves), longest)
+        cells = (self.cells.get((dataset, entry, seed)) for seed in range(self.design.n_seeds))
+        curves = [cell["curve"][rate] for cell in cells if cell is not None]
+        return np.array(curves).reshape(len(curves), len(self.design.kept_rounds))
 
     def as_dict(self) -> dict[str, Any]:
         """Return all of it as plain JSON values, of which `from_dict` makes it again."""
@@ -199,7 +199,3 @@ class Comparison:
             cells,
             values["told"],
         )
-
-
-def _longer(curve: Sequence[float], n: int) -> list[float]:
-    return [*curve, *[curve[-1]] * (n - len(curve))]

@@ -14,7 +14,7 @@ from vjcascade.files import append_whole, write_atomic
 
 RUNS_NAME = "runs.jsonl"
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 Results = dict[str, Mapping[str, Any]]
 """What each entry of a run was judged to reach, by the entry's name."""

@@ -151,7 +151,7 @@ class _Boosting:
 def _is_there(problem: Problem, design: Design, cache: RunCache, seed: int, run: Run) -> bool:
     there = cache.results.get((problem.name, seed, run.key), {})
     return all(
-        is_result(there.get(entry.name), entry.rule, design)
+        is_result(there.get(entry.name), design)
         for entry in design.entries_of(run, trains_whole=problem.trains_whole)
     )
 
@@ -179,4 +179,5 @@ def _described(problem: Problem, split: Split, pass_rate: float | None) -> Datas
         len(split.tune),
         len(split.test),
     )
-    return Dataset(problem.name, n_positives, len(problem.labels) - n_positives, *sizes, pass_rate)
+    n_negatives = len(problem.labels) - n_positives
+    return Dataset(problem.name, n_positives, n_negatives, *sizes, pass_rate, problem.is_drawn)

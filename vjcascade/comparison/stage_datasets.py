@@ -2,7 +2,9 @@
 
 A reference cascade decides what reaches a stage: the positives that pass its stages before, and negatives mined for
 each stage with these. All of a stage's windows are then split anew for every seed, so it does not matter that the
-reference has learnt from some of them.
+reference has learnt from some of them. Or crops and photos are dealt into parts that have nothing in common: one that
+the reference learns from, and one for each seed. What such draws say holds for other crops and photos of the kind, as
+nothing in it is shared by all.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
 from vjcascade.checks import check_fields
-from vjcascade.comparison.problems import MIN_OF_CLASS, Indices, WindowProblem
+from vjcascade.comparison.design import MAX_SEEDS
+from vjcascade.comparison.problems import MIN_OF_CLASS, Indices, WindowProblem, dealt
 from vjcascade.detection.scanner import evaluate_windows
 from vjcascade.errors import SettingsError
 from vjcascade.features import HaarMode
@@ -43,6 +46,9 @@ MIN_PHOTOS_TO_GROUP = 16
 """Of fewer photos, windows of one photo may be on both sides."""
 
 
+FOR_REFERENCE = -1
+"""In the place of a draw's number."""
+
 MIN_SAMPLES = 20
 """Windows of each class; on fewer no reference is trained."""
 
@@ -65,6 +71,8 @@ class StagePlan:
         Kinds of Haar features.
     max_windows : int
         Windows that mining for a stage looks at, at most.
+    n_draws : int
+        Independent draws: parts of the crops and photos, one for each seed. 0 splits all of them anew for every seed.
     seed : int
         Of all random choices.
     """
@@ -75,6 +83,7 @@ class StagePlan:
     features: FeatureType = FeatureType.HAAR
     mode: HaarMode = HaarMode.BASIC
     max_windows: Annotated[int, Meta(ge=1)] = 2_000_000_000
+    n_draws: Annotated[int, Meta(ge=0, le=MAX_SEEDS)] = 0
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -104,6 +113,72 @@ class StagePlan:
             baseline=False,
             seed=self.seed,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Which crops and photos serve whom.
+
+    Attributes
+    ----------
+    crops : ndarray of shape (n_positives,), dtype intp
+        Number of the draw that each positive belongs to; `FOR_REFERENCE` for those that only the reference learns from.
+    photos : tuple of ndarray of int
+        For each draw its photos.
+    photos_for_reference : ndarray of int
+        Those that only the reference learns from.
+    """
+
+    crops: Indices
+    photos: tuple[Indices, ...]
+    photos_for_reference: Indices
+
+    @classmethod
+    def of(cls, positives: Positives, n_photos: int, plan: StagePlan, *, has_reference: bool) -> Parts:
+        """Deal crops and photos; without draws, all are of one part.
+
+        Parameters
+        ----------
+        positives : Positives
+            Windows of the object; those of one picture stay together.
+        n_photos : int
+            Photos without it.
+        plan : StagePlan
+            How many draws.
+        has_reference : bool
+            Whether there is a reference already, so that none must be trained.
+
+        Raises
+        ------
+        SettingsError
+            If there are too few crops or photos for so many draws.
+        """
+        if not plan.n_draws:
+            return cls(np.zeros(len(positives), np.intp), (np.arange(n_photos),), np.empty(0, np.intp))
+        trains = int(not has_reference)  # stages may be added later, and need it then
+        n_parts = plan.n_draws + trains
+        distinct, places = np.unique(positives.groups, return_inverse=True)
+        if min(len(distinct), n_photos) < n_parts:
+            raise SettingsError(
+                f"{len(distinct):,} pictures of the object and {n_photos:,} photos are too few for {n_parts:,} parts "
+                "that have none in common: take fewer seeds"
+            )
+        rng = np.random.default_rng([plan.seed, plan.n_draws])
+        sizes, wanted = np.bincount(places), np.full(n_parts, len(positives) / n_parts)
+        crops = dealt(sizes, wanted, rng)[places] - trains
+        order = rng.permutation(n_photos)
+        photos = [np.sort(order[part::n_parts]) for part in range(n_parts)]
+        return cls(crops, tuple(photos[trains:]), photos[0] if trains else np.empty(0, np.intp))
+
+    def reference_crops(self, positives: Positives) -> Positives:
+        """Return the positives that the reference learns from: all, without draws."""
+        if not (self.crops == FOR_REFERENCE).any():
+            return positives
+        return positives.without({positives.names[i] for i in np.flatnonzero(self.crops != FOR_REFERENCE)})
+
+    def reference_photos(self, photos: BackgroundImages) -> BackgroundImages:
+        """Return the photos that the reference learns from: all, without draws."""
+        return photos.subset(self.photos_for_reference) if len(self.photos_for_reference) else photos
 
 
 def reference_cascade(
@@ -157,6 +232,7 @@ def make_stage_datasets(
     photos: BackgroundImages,
     reference: Cascade,
     plan: StagePlan,
+    parts: Parts,
     n_threads: int,
     listener: Listener,
 ) -> Iterator[tuple[WindowProblem, float]]:
@@ -172,6 +248,8 @@ def make_stage_datasets(
         Its stages say what reaches the next.
     plan : StagePlan
         How many, how large.
+    parts : Parts
+        Which crops and photos are of which draw.
     n_threads : int
         Threads; the windows do not depend on it.
     listener : Listener
@@ -190,39 +268,71 @@ def make_stage_datasets(
         If the windows of the first stage do not suffice. Too few for a later one end it, and a note says so.
     """
     pool = plan.pool(positives.window)
-    chosen = _some_positives(positives, plan)
-    groups = _image_groups(len(photos), plan.seed)
+    chosen = np.concatenate([_some_positives(parts.crops, draw, plan) for draw in range(len(parts.photos))])
+    groups = [
+        (draw, photos_of_draw[group])
+        for draw, photos_of_draw in enumerate(parts.photos)
+        for group in _image_groups(len(photos_of_draw), plan.seed)
+    ]
     n_passed, _ = evaluate_windows(reference, positives.windows[chosen], n_threads)
     pass_rate = 1.0
     for n_before in range(min(plan.n_stages, reference.n_stages + 1)):
         before = reference.first_stages(n_before)
         kept = chosen[n_passed >= n_before]
         mined = [
-            _mine(photos.subset(group), before, plan, (number, len(groups)), pass_rate, n_threads, listener)
-            for number, group in enumerate(groups)
+            _Part(
+                draw,
+                _mine(
+                    photos.subset(group), before, plan, (number, len(groups)), pass_rate, n_threads, listener
+                ),
+            )
+            for number, (draw, group) in enumerate(groups)
         ]
-        n_negatives, n_seen = sum(len(one.windows) for one in mined), sum(one.n_searched for one in mined)
-        pass_rate = max(sum(one.n_accepted for one in mined), 1) / max(n_seen, 1)
+        n_negatives, n_seen = (
+            sum(len(one.mined.windows) for one in mined),
+            sum(one.mined.n_searched for one in mined),
+        )
+        pass_rate = max(sum(one.mined.n_accepted for one in mined), 1) / max(n_seen, 1)
         problem = (
             f"stage {n_before + 1}: {pluralize(len(kept), 'positive')} and {pluralize(n_negatives, 'negative')} "
             f"reach it ({n_seen:,} windows were searched)"
         )
-        if min(len(kept), n_negatives) < 2 * MIN_OF_CLASS:
+        if _fewest(parts, kept, mined) < 2 * MIN_OF_CLASS:
+            where = " for every draw" if plan.n_draws else ""
             if n_before == 0:
                 raise SettingsError(
-                    f"{problem}: at least {2 * MIN_OF_CLASS} of each are needed; give more pictures"
+                    f"{problem}: at least {2 * MIN_OF_CLASS} of each are needed{where}; give more pictures"
                 )
-            listener(Note(f"{problem}: too few; the comparison ends with stage {n_before}"))
+            listener(Note(f"{problem}: too few{where}; the comparison ends with stage {n_before}"))
             return
         listener(Note(problem))
-        yield _problem(n_before + 1, positives, kept, mined, pool), pass_rate
+        draws = parts.crops if plan.n_draws else None
+        yield _problem(n_before + 1, positives, kept, mined, pool, draws), pass_rate
 
 
-def _some_positives(positives: Positives, plan: StagePlan) -> Indices:
-    n = len(positives.windows)
-    if n <= plan.n_of_class:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(plan.seed).permutation(n)[: plan.n_of_class])
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Negatives of a part of the photos, and the draw that it belongs to."""
+
+    draw: int
+    mined: Mined
+
+
+def _fewest(parts: Parts, kept: Indices, mined: list[_Part]) -> int:
+    """Return the least number of windows of a class in a draw."""
+    n = len(parts.photos)
+    n_positives = np.bincount(parts.crops[kept], minlength=n)
+    negatives = np.bincount([one.draw for one in mined], [len(one.mined.windows) for one in mined], n)
+    return int(min(n_positives.min(), negatives.min()))
+
+
+def _some_positives(crops: Indices, draw: int, plan: StagePlan) -> Indices:
+    """Return the positives of a draw, some of them if they are too many."""
+    members = np.flatnonzero(crops == draw)
+    if len(members) <= plan.n_of_class:
+        return members
+    seed = [plan.seed, draw] if plan.n_draws else plan.seed
+    return members[np.sort(np.random.default_rng(seed).permutation(len(members))[: plan.n_of_class])]
 
 
 def _image_groups(n_photos: int, seed: int) -> list[Indices]:
@@ -247,7 +357,7 @@ def _mine(
     return mine_negatives(
         photos,
         before,
-        -(-plan.n_of_class // n_parts),
+        -(-plan.n_of_class * max(plan.n_draws, 1) // n_parts),
         MiningPlan(
             expected_pass_rate=pass_rate * (0.5 if before.n_stages else 1),
             max_windows=max(plan.max_windows // n_parts, 1),
@@ -261,19 +371,29 @@ def _mine(
 
 
 def _problem(
-    number: int, positives: Positives, kept: Indices, mined: list[Mined], pool: NDArray[np.void]
+    number: int,
+    positives: Positives,
+    kept: Indices,
+    mined: list[_Part],
+    pool: NDArray[np.void],
+    draws: Indices | None,
 ) -> WindowProblem:
-    windows = np.concatenate([positives.windows[kept], *(one.windows for one in mined)])
-    n_negatives = len(windows) - len(kept)
+    windows = np.concatenate([positives.windows[kept], *(one.mined.windows for one in mined)])
+    sizes = [len(one.mined.windows) for one in mined]
     first = int(positives.groups.max()) + 1
-    if len(mined) > 1:
-        negative_groups = np.repeat(np.arange(len(mined)), [len(one.windows) for one in mined])
-    else:
-        negative_groups = np.arange(n_negatives)
+    n_parts = np.bincount([one.draw for one in mined])
+    groups, n_groups = [], 0
+    for one, size in zip(mined, sizes, strict=True):
+        is_alone = n_parts[one.draw] == 1  # the only part of a draw: its windows must be split
+        groups.append(first + n_groups + (np.arange(size) if is_alone else np.zeros(size, np.intp)))
+        n_groups += size if is_alone else 1
     return WindowProblem(
         name=f"stage {number}",
         pool=pool,
         integrals=WindowIntegrals.of(windows, tilted=family_of(pool).has_tilted(pool)),
-        groups=np.concatenate([positives.groups[kept], first + negative_groups]).astype(np.intp),
+        groups=np.concatenate([positives.groups[kept], *groups]).astype(np.intp),
         labels=labels_of(len(kept), len(windows)),
+        draws=None
+        if draws is None
+        else np.concatenate([draws[kept], np.repeat([one.draw for one in mined], sizes)]),
     )

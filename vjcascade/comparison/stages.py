@@ -14,7 +14,7 @@ from vjcascade.comparison.design import Design
 from vjcascade.comparison.results import Comparison
 from vjcascade.comparison.run_cache import RunCache
 from vjcascade.comparison.runner import compare, origin_of
-from vjcascade.comparison.stage_datasets import StagePlan, make_stage_datasets, reference_cascade
+from vjcascade.comparison.stage_datasets import Parts, StagePlan, make_stage_datasets, reference_cascade
 from vjcascade.errors import SettingsError
 from vjcascade.files import remove_leftovers
 from vjcascade.messages import pluralize
@@ -96,6 +96,10 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
     model = None if reference is None else Cascade.load(reference)
     window = checked_window(window) if window is not None else None if model is None else model.window
     _refuse_misfits(plan, model, window)
+    if plan.n_draws and design.n_seeds > plan.n_draws:
+        raise SettingsError(
+            f"n_seeds {design.n_seeds} is more than n_draws {plan.n_draws}: each seed needs a draw"
+        )
     reader = Reader(n_threads, strict=False, listener=listener, label=label)
     with only_run_in(folder):
         for place in (folder, folder / REFERENCE_FOLDER):
@@ -110,10 +114,11 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
             **_named(reference),
         }
         cache = RunCache.open(folder, origin_of(design, data), resume=resume, overwrite=overwrite)
+        parts = Parts.of(crops, len(photos), plan, has_reference=model is not None)
         if model is None:
             model = reference_cascade(
-                crops,
-                photos,
+                parts.reference_crops(crops),
+                parts.reference_photos(photos),
                 plan,
                 folder / REFERENCE_FOLDER,
                 overwrite=overwrite,
@@ -126,7 +131,7 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
             "reference": {"stages": model.n_stages, "weak classifiers": model.n_trees},
             "versions": versions(),
         }
-        stages = make_stage_datasets(crops, photos, model, plan, n_threads, listener)
+        stages = make_stage_datasets(crops, photos, model, plan, parts, n_threads, listener)
         return compare(
             "stages",
             stages,

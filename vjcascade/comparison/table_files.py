@@ -277,7 +277,7 @@ def _problem(
         notes=notes,
     )
     try:
-        problem.split(0)
+        problem.split([0])
     except SettingsError as error:
         raise SettingsError(f"{text.path}: {error}") from None
     return problem

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from vjcascade import __version__
 from vjcascade.comparison.answer import answer, cheapest, few, fewest_weak, pair_name, share
+from vjcascade.comparison.contrasts import Outcome
 from vjcascade.comparison.design import Rule
 from vjcascade.comparison.results import COMMAND, MEASURES, Comparison
 from vjcascade.comparison.statistics import band
@@ -27,13 +28,15 @@ N_LEADING = 3
 """Sentences of the first paragraph; the others are a list."""
 
 
-def build_comparison_report(comparison: Comparison) -> str:
+def build_comparison_report(comparison: Comparison, contrasts: Sequence[Outcome] = ()) -> str:
     """Return the report on a comparison, a page of HTML that needs nothing else.
 
     Parameters
     ----------
     comparison : Comparison
         Finished or not.
+    contrasts : sequence of Outcome
+        Answers to what was asked in advance.
 
     Returns
     -------
@@ -46,16 +49,18 @@ def build_comparison_report(comparison: Comparison) -> str:
         If jinja2 is not installed.
     """
     render = template("comparison.html")  # before the work
-    return render(**comparison_values(comparison))
+    return render(**comparison_values(comparison, contrasts))
 
 
-def comparison_values(comparison: Comparison) -> dict[str, Any]:
+def comparison_values(comparison: Comparison, contrasts: Sequence[Outcome] = ()) -> dict[str, Any]:
     """Return what the template shows.
 
     Parameters
     ----------
     comparison : Comparison
         Finished or not.
+    contrasts : sequence of Outcome
+        Answers to what was asked in advance.
 
     Returns
     -------
@@ -69,7 +74,12 @@ def comparison_values(comparison: Comparison) -> dict[str, Any]:
         "title": f"{pluralize(len(design.boosters), 'booster')} on {pluralize(len(comparison.datasets), summary.kind)}",
         "kind": comparison.kind,
         "dataset": summary.kind,
-        "answer": answer(comparison),
+        "answer": answer(comparison, contrasts),
+        "contrasts": [tables.contrast_row(one) for one in contrasts],
+        "cost_baseline": summary.baseline_rule("cost"),
+        "n_claims": len(summary.claims),
+        "counts_tables": summary.counts_tables,
+        "error_grids": tables.errors_over_rounds(summary),
         "n_leading": N_LEADING,
         "figures": _figures(summary),
         "design": design,
@@ -194,9 +204,12 @@ def _rates(summary: Summary, drawn: dict[str, int]) -> list[str]:
 
 def _curve(summary: Summary, dataset: int, entry: int, rate: str, kind: str) -> Curve:
     curves = summary.comparison.curves(dataset, entry, rate)
+    rounds = summary.comparison.design.kept_rounds
     if not curves.size:
-        return Curve(kind, *np.empty((3, 0)))
-    return Curve(kind, *band(curves, summary.comparison.datasets[dataset].test_share, bounds=(0.0, 1.0)))
+        return Curve(kind, rounds, *np.empty((3, 0)))
+    return Curve(
+        kind, rounds, *band(curves, summary.comparison.datasets[dataset].test_share, bounds=(0.0, 1.0))
+    )
 
 
 def _weak_ranks(summary: Summary) -> dict[str, Any]:
@@ -216,7 +229,7 @@ def _ranks(
     summary: Summary, rank_test: RankTest, title: str, names: list[str], measure: str
 ) -> dict[str, Any]:
     """Return a diagram of ranks, or none where there is nothing to rank over, with the test's result."""
-    if np.isnan(rank_test.difference):
+    if rank_test.n_datasets < 2 or len(rank_test.entries) < 2:
         return {}
     baseline = next((e for e in rank_test.entries if summary.baseline_of(e, measure) == e), None)
     shown = tables.best_of(rank_test, MAX_RANKED, baseline)
@@ -233,7 +246,7 @@ def _ranks(
         "chart": chart,
         "friedman": rank_test.friedman,
         "n_hidden": len(rank_test.entries) - len(shown),
-        "difference": rank_test.difference,
+        "difference": None if np.isnan(rank_test.difference) else rank_test.difference,
     }
 
 

@@ -14,9 +14,6 @@ from vjcascade.messages import pluralize
 from vjcascade.report.charts import WIDTH
 from vjcascade.report.svg import bar, drawing, element, polyline, text
 
-MAX_POINTS = 30
-"""Points of a curve; with its band each is written three times."""
-
 HIT_FLOORS = (0.98, 0.95, 0.9, 0.8, 0.5, 0.0)
 """Where the scale of hit rates may begin."""
 
@@ -31,17 +28,20 @@ MAX_RANKED = 15
 
 
 class Curve(NamedTuple):
-    """A rate after each round, with its band.
+    """A rate over rounds, with its band.
 
     Attributes
     ----------
     kind : str
         CSS class: whose it is.
+    rounds : sequence of int
+        Their numbers, from 1, ascending.
     mean, low, high : ndarray of shape (n_rounds,), dtype float64
         low and high are nan where there is no band.
     """
 
     kind: str
+    rounds: Sequence[int]
     mean: Floats
     low: Floats
     high: Floats
@@ -85,7 +85,7 @@ def rates_chart(
         An SVG drawing: hit rates above; false-alarm rates below, on a logarithmic scale.
     """
     width, height, left, right = 260, 196, 38, 8
-    n = max(len(curve.mean) for curve in hits)
+    n = max(curve.rounds[-1] for curve in hits)
     across = width - left - right
     least_hits = min([targets[0], *(float(curve.mean.min()) for curve in hits)])
     lowest = min([targets[1], *(float(curve.mean.min()) for curve in false_alarms)])
@@ -122,7 +122,7 @@ def rank_chart(
     n_all : int
         How many were ranked.
     difference : float
-        The critical difference.
+        The critical difference; nan if there is none.
     marked : sequence of bool
         Which of them is the baseline.
 
@@ -131,28 +131,24 @@ def rank_chart(
     str
         An SVG drawing: a row for each; a bar joins those within the critical difference.
     """
-    groups = groups_within(ranks, difference)
+    is_tested = not math.isnan(difference)
+    groups = groups_within(ranks, difference) if is_tested else []
     left = 20 + LETTER * max(map(len, names))
     width, row, top = WIDTH, 17, 22
     joined = 9 * len(groups) + 8
     height = top + row * len(names) + 22
     across = width - left - joined - 40
-    worst = max(float(ranks[-1]), min(float(ranks[0]) + difference, n_all), 2.0)
+    worst = max(float(ranks[-1]), min(float(ranks[0]) + difference, n_all) if is_tested else 0.0, 2.0)
 
     def x_of(rank: float) -> float:
         return left + across * (min(rank, worst) - 1) / (worst - 1)
 
     bottom = top + row * len(names)
-    parts = [
-        bar(
-            x_of(float(ranks[0])),
-            top - 4,
-            x_of(float(ranks[0]) + difference) - x_of(float(ranks[0])),
-            bottom - top + 4,
-            class_="near",
-        )
-    ]
-    parts.append(text(f"within {difference:.1f} of the best", x_of(float(ranks[0])) + 3, 11))
+    parts = []
+    if is_tested:
+        near, end = x_of(float(ranks[0])), x_of(float(ranks[0]) + difference)
+        parts.append(bar(near, top - 4, end - near, bottom - top + 4, class_="near"))
+        parts.append(text(f"within {difference:.1f} of the best", near + 3, 11))
     for rank in (1.0, worst):
         parts.append(element("line", x1=x_of(rank), x2=x_of(rank), y1=top - 4, y2=bottom, class_="grid"))
         parts.append(text(f"{rank:.3g}", x_of(rank), bottom + 13, class_="middle"))
@@ -169,7 +165,8 @@ def rank_chart(
         x = width - joined + 9 * i + 8
         y1, y2 = top + row * group[0] + 4, top + row * (group[-1] + 1) - 4
         parts.append(element("line", x1=x, x2=x, y1=y1, y2=y2, class_="joined"))
-    return drawing(width, height, f"Mean ranks; critical difference {difference:.2f}", *parts)
+    title = f"Mean ranks; critical difference {difference:.2f}" if is_tested else "Mean ranks"
+    return drawing(width, height, title, *parts)
 
 
 def _axis(panel: _Panel, rates: Sequence[float], target: float) -> list[str]:
@@ -184,16 +181,12 @@ def _axis(panel: _Panel, rates: Sequence[float], target: float) -> list[str]:
 
 
 def _drawn(curve: Curve, panel: _Panel) -> list[str]:
-    n = len(curve.mean)
-    rounds = np.unique(np.geomspace(1, n, MAX_POINTS).round().astype(int))
-    picked = np.unique(
-        np.concatenate([rounds, np.linspace(1, n, MAX_POINTS // 2).round().astype(int)])
-    ).tolist()
-    if n == 1:
-        x, y = panel.place(1, float(curve.mean[0]))
+    if len(curve.rounds) == 1:
+        x, y = panel.place(curve.rounds[0], float(curve.mean[0]))
         return [element("circle", cx=x, cy=y, r=2.5, class_=f"dot-{curve.kind}")]
     lines = [
-        [panel.place(k, float(side[k - 1])) for k in picked] for side in (curve.mean, curve.low, curve.high)
+        [panel.place(k, rate) for k, rate in zip(curve.rounds, side.tolist(), strict=True)]
+        for side in (curve.mean, curve.low, curve.high)
     ]
     line = polyline(lines[0], class_=f"curve {curve.kind}-line")
     if np.isnan(curve.low).any():

@@ -8,10 +8,12 @@ import numpy as np
 
 from vjcascade.boosters import Costs
 from vjcascade.boosters.state import Floats
-from vjcascade.comparison.answer import few, pair_name
+from vjcascade.comparison.answer import few, p_words, pair_name, share
+from vjcascade.comparison.contrasts import Outcome
 from vjcascade.comparison.design import Contender, Entry, Rule
-from vjcascade.comparison.summary import BASELINE_RULES, Bands, RankTest, Summary
-from vjcascade.messages import shortened
+from vjcascade.comparison.results import MEASURES
+from vjcascade.comparison.summary import Bands, Differences, RankTest, Summary
+from vjcascade.messages import pluralize, shortened
 from vjcascade.report.heat import EMPTY, Cell, Grid, cell, grid
 from vjcascade.training.stage import BASELINE
 
@@ -29,6 +31,9 @@ MAX_DATASET_ROWS = 10
 
 MAX_NAME = 24
 """Letters of a dataset's name in a table or chart."""
+
+MAX_ERROR_GRIDS = 4
+"""Costs whose class errors are shown over rounds."""
 
 Maker = Callable[[int], Cell]
 """Makes an entry's cell from its number."""
@@ -62,7 +67,7 @@ def shown_contenders(summary: Summary) -> list[Contender]:
     means = summary.overall[measure].mean
     best = {one: float("inf") for one in design.contenders}
     for place, entry in enumerate(summary.comparison.entries):
-        if (measure == "cost" or entry.rule is BASELINE_RULES["weak"]) and not np.isnan(means[place]):
+        if (measure == "cost" or entry.rule is Rule.HIT_RATE) and not np.isnan(means[place]):
             best[entry.contender] = min(best[entry.contender], float(means[place]))
     order = sorted(best, key=lambda one: (one.shuffled, best[one]))
     return [one for i, one in enumerate(order) if i < MAX_ROWS or one == Contender(BASELINE)]
@@ -112,11 +117,12 @@ def weak_cell(summary: Summary) -> Maker:
 
 def features_cell(summary: Summary) -> Maker:
     """Return what makes the cell of an entry's expected features per window."""
-    found, differences = summary.features, summary.feature_differences
+    found = summary.features
+    if found is None:
+        return lambda _: EMPTY
+    differences = summary.overall_differences["features"]
 
     def make(entry: int) -> Cell:
-        if found is None or differences is None:
-            return EMPTY
         made = _compared(summary, "weak", (found, differences), few, entry)
         return _as_known(made, summary.reached[list(summary.complete), entry])
 
@@ -129,18 +135,59 @@ def seconds_cell(summary: Summary) -> Maker:
 
 
 def errors_cell(summary: Summary) -> Maker:
-    """Return what makes the cell of class errors: how often they are swapped; below, misses and false alarms."""
+    """Return what makes the cell of class errors: misses and false alarms; below, their ratio."""
     hits, false_alarms = summary.overall["hit_rate"].mean, summary.overall["false_alarm_rate"].mean
 
     def make(entry: int) -> Cell:
-        swapped = float(summary.overall["swapped"].mean[entry])
-        if summary.comparison.entries[entry].costs.ratio == 1:
-            return EMPTY  # no class's mistakes cost more
-        if np.isnan(swapped):
-            return Cell("–")
-        return Cell(f"{swapped:.1%}", f"{1 - hits[entry]:.1%} / {false_alarms[entry]:.1%}", swapped)
+        return _errors(1 - float(hits[entry]), float(false_alarms[entry]))
 
     return make
+
+
+def errors_over_rounds(summary: Summary) -> list[Grid]:
+    """Return for some costs a table of class errors at the natural threshold: rows of boosters, columns of rounds."""
+    unequal = [costs for costs in shown_costs(summary) if costs.ratio != 1][:MAX_ERROR_GRIDS]
+    rounds = summary.comparison.design.kept_rounds
+    picked = np.unique(np.linspace(0, len(rounds) - 1, MAX_COSTS).round().astype(int)).tolist()
+
+    def cells(place: int | None) -> list[Cell]:
+        if place is None or not summary.complete:
+            return [EMPTY for _ in picked]
+        hits, false_alarms = (
+            summary.curves(place, name).mean(axis=0) for name in ("hit_rate", "false_alarm_rate")
+        )
+        return [_errors(1 - float(hits[i]), float(false_alarms[i])) for i in picked]
+
+    found = [
+        grid(
+            f"costs {costs}",
+            [pluralize(rounds[i], "round") for i in picked],
+            [
+                (who.name, cells(summary.place_of(Entry(who, costs, Rule.NATURAL))))
+                for who in shown_contenders(summary)
+            ],
+        )
+        for costs in unequal
+    ]
+    return [one for one in found if one.rows]
+
+
+def contrast_row(outcome: Outcome) -> list[str]:
+    """Return the words of a contrast's row: question, costs, sides with their means, difference, p-values, verdict."""
+    asked, found = outcome.contrast, outcome.difference
+    words = few if asked.measure == "weak" else share
+    pairs = zip((asked.first, asked.second), outcome.means, strict=True)
+    ends = "" if np.isnan(found.low) else f" ({words(found.low)} to {words(found.high)})"
+    known = not np.isnan(found.mean)
+    return [
+        asked.question,
+        MEASURES[asked.measure].title,
+        str(outcome.costs),
+        *(f"{side.booster}, {side.rule}: {words(mean)}" for side, mean in pairs),
+        f"{words(found.mean)}{ends}" if known else "–",
+        p_words(outcome.corrected) if not np.isnan(outcome.corrected) else "–",
+        str(outcome.verdict),
+    ]
 
 
 def calibration_cell(summary: Summary) -> Maker:
@@ -180,7 +227,7 @@ def cost_grids(summary: Summary) -> list[Grid]:
 
 def weak_rows(summary: Summary) -> list[int]:
     """Return the entries that have a row where weak classifiers are told, best first."""
-    first = Entry(Contender(BASELINE), summary.comparison.design.costs[0], BASELINE_RULES["weak"])
+    first = Entry(Contender(BASELINE), summary.comparison.design.costs[0], Rule.HIT_RATE)
     return best_of(summary.weak_rank_test, MAX_ROWS, summary.place_of(first))
 
 
@@ -195,7 +242,8 @@ def cost_by_dataset(summary: Summary) -> list[Grid]:
     """Return for each costs tables of what decisions cost on each table, a row for each pair of booster and rule."""
     grids: list[Grid] = []
     for costs in shown_costs(summary):
-        baseline = summary.place_of(Entry(Contender(BASELINE), costs, BASELINE_RULES["cost"]))
+        rule = summary.baseline_rule("cost")
+        baseline = None if rule is None else summary.place_of(Entry(Contender(BASELINE), costs, rule))
         rows = best_of(summary.cost_rank_tests[costs], MAX_DATASET_ROWS, baseline)
         entries = [summary.comparison.entries[entry] for entry in rows]
         names = [f"{entry.contender.name}, {entry.rule}" for entry in entries]
@@ -261,7 +309,17 @@ def _made(summary: Summary, entry: Entry, make: Maker) -> Cell:
     return EMPTY if place is None else make(place)
 
 
-def _compared(summary: Summary, measure: str, bands: tuple[Bands, Bands], words: Words, *place: int) -> Cell:
+def _errors(missed: float, false: float) -> Cell:
+    """Return the cell of two error rates and of their ratio."""
+    if np.isnan(missed):
+        return Cell("–")
+    ratio = f"ratio {few(missed / false)}" if false else ""
+    return Cell(f"{missed:.1%} / {false:.1%}", ratio)
+
+
+def _compared(
+    summary: Summary, measure: str, bands: tuple[Bands, Differences], words: Words, *place: int
+) -> Cell:
     """Return the cell of a mean that is compared with the baseline; `place` ends with the entry."""
     found, differences = bands
     baseline = summary.baseline_of(place[-1], measure)

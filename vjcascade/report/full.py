@@ -11,6 +11,7 @@ import numpy as np
 
 from vjcascade import __version__
 from vjcascade.boosters.state import Floats
+from vjcascade.comparison.answer import default_name, listed, p_words
 from vjcascade.comparison.full_results import (
     FALSE_ALARMS_PER_SCENE,
     MAIN_FALSE_ALARMS,
@@ -18,6 +19,7 @@ from vjcascade.comparison.full_results import (
     FullRow,
 )
 from vjcascade.comparison.results import COMMAND
+from vjcascade.comparison.summary import Verdict
 from vjcascade.evaluation.intervals import LEVEL, Interval
 from vjcascade.messages import duration, memory_size, pluralize, shortened
 from vjcascade.report.charts import WIDTH
@@ -31,6 +33,9 @@ MAX_NAME = 26
 """Longer names are cut in drawings."""
 
 NONE = "–"
+
+MARKS = {Verdict.BETTER: "▲", Verdict.WORSE: "▼", Verdict.ALIKE: "≈", Verdict.UNKNOWN: ""}
+"""Marks of hit rates, of which more is better."""
 
 
 def build_full_report(full: FullComparison) -> str:
@@ -101,7 +106,8 @@ def full_answer(full: FullComparison) -> list[str]:
     Returns
     -------
     list of str
-        Which finds most, how it compares with the baseline and how sure that is; which is fastest.
+        Whether there is evidence of a difference from the baseline; which finds most, and how it compares with the
+        baseline; which is fastest.
     """
     best = full.rows[_best_first(full)[0]]
     scenes = pluralize(len(full.n_objects), "scene")
@@ -109,9 +115,9 @@ def full_answer(full: FullComparison) -> list[str]:
     if best.main.mean == 0:
         return [f"{where}, no cascade finds any at {MAIN_FALSE_ALARMS:g} false alarms a scene."]
     who = f"the cascade of {best.entry.name} finds most at {MAIN_FALSE_ALARMS:g} false alarms a scene"
-    sentences = [f"{where}, {who}: {_with_ends(best.main)}."]
+    sentences = [*_verdict(full), f"{where}, {who}: {_with_ends(best.main)}."]
     if full.baseline is not None and full.rows[full.baseline] is not best:
-        sentences.append(_against_baseline(full.rows[full.baseline], best, len(full.rows)))
+        sentences.append(_against_baseline(full.rows[full.baseline], best))
     cheapest = min(full.rows, key=lambda row: _or_infinite(row.means["features"]))
     sentences.append(
         f"The cascade of {cheapest.entry.name} evaluates the fewest features in a window of these scenes, "
@@ -230,18 +236,40 @@ def _best_first(full: FullComparison) -> list[int]:
     return order
 
 
-def _against_baseline(base: FullRow, best: FullRow, n_entries: int) -> str:
+def _verdict(full: FullComparison) -> Iterator[str]:
+    """Say whether cascades differ from the baseline's by more than chance, whatever the false alarms."""
+    judged = [
+        (p, f"{row.entry.name} at {rate:g} (p {p_words(p)})", Verdict.of(-difference.mean, p))
+        for row in full.rows
+        for rate, difference, p in zip(FALSE_ALARMS_PER_SCENE, row.differences, row.corrected, strict=True)
+        if not math.isnan(p)
+    ]
+    if not judged:
+        return
+    keep = f"keep the default, {default_name()}"
+    better, worse = (
+        [words for _, words, verdict in sorted(judged) if verdict is one]
+        for one in (Verdict.BETTER, Verdict.WORSE)
+    )
+    least = f"the least corrected p-value is {p_words(min(p for p, *_ in judged))}"
+    n_compared = f"{pluralize(len(judged), 'comparison')} of hit rates with plain AdaBoost's"
+    if not better and not worse:
+        yield f"No evidence of a difference; {keep}. None of the {n_compared} is more than chance gives: {least}."
+        return
+    stand = f"Of the {n_compared}, {len(better) + len(worse):,} are more than chance gives; {least}."
+    stand += f" Better: {listed(better)}." if better else ""
+    stand += f" Worse: {listed(worse)}." if worse else ""
+    head = "There is evidence of a difference." if better else f"No evidence of anything better; {keep}."
+    yield f"{head} {stand}"
+
+
+def _against_baseline(base: FullRow, best: FullRow) -> str:
     difference = best.main_difference
     if math.isnan(difference.mean):
         return "No cascade of plain AdaBoost, the baseline, could be trained."
-    sure = (
-        f"more than chance in the scenes gives, though it is the best of {n_entries}"
-        if difference.low > 0
-        else "which may be chance"
-    )
     return (
         f"That of plain AdaBoost finds {_with_ends(base.main)}: the difference is "
-        f"{_points(difference.mean)} points ({_ends(difference)}), {sure}."
+        f"{_points(difference.mean)} points ({_ends(difference)}; corrected p {p_words(best.main_corrected)})."
     )
 
 
@@ -256,7 +284,8 @@ def _table_row(row: FullRow, *, is_baseline: bool) -> dict[str, Any]:
         else f"{100 * row.main.low:.1f} to {100 * row.main.high:.1f}",
         "difference": "baseline" if is_baseline else _points(difference.mean),
         "difference_ends": "" if is_baseline else _ends(difference),
-        "mark": "" if is_baseline else _mark(difference),
+        "mark": "" if is_baseline else MARKS[Verdict.of(-difference.mean, row.main_corrected)],
+        "p": "" if math.isnan(row.main_corrected) else p_words(row.main_corrected),
         "features": _formatted(means["features"], "{:.1f}"),
         "stages": _formatted(means["n_stages"], "{:.3g}"),
         "weak": _formatted(means["n_weak"], "{:,.0f}"),
@@ -273,12 +302,6 @@ def _failed(full: FullComparison) -> Iterator[str]:
     for (entry, seed), outcome in sorted(full.outcomes.items()):
         if outcome.found is None:
             yield f"{full.entries[entry].name}, seed {full.seeds[seed]}: {outcome.ended}"
-
-
-def _mark(difference: Interval) -> str:
-    if math.isnan(difference.low):
-        return ""
-    return "▲" if difference.low > 0 else "▼" if difference.high < 0 else "≈"
 
 
 def _ends(difference: Interval) -> str:
