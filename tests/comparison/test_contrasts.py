@@ -14,7 +14,7 @@ from vjcascade.boosters import Costs
 from vjcascade.comparison.answer import answer
 from vjcascade.comparison.contrasts import Contrast, Side, contrasts_csv, judged, read_contrasts
 from vjcascade.comparison.design import Design
-from vjcascade.comparison.significance import holm
+from vjcascade.comparison.significance import corrected_in_families
 from vjcascade.comparison.statistics import interval
 from vjcascade.comparison.summary import Summary, Verdict
 from vjcascade.errors import SourceError
@@ -52,7 +52,9 @@ def test_the_answers_are_paired_differences_of_one_family(comparison):
         expected = interval(first - second, 0.5)
         assert (one.difference.low, one.difference.high) == pytest.approx((expected.low, expected.high))
         assert one.n_units == 5
-    assert [one.corrected for one in outcomes] == pytest.approx(holm(np.array([one.p for one in outcomes])))
+    assert [one.corrected for one in outcomes] == pytest.approx(
+        corrected_in_families(np.array([one.p for one in outcomes]))
+    )
     assert [one.verdict for one in outcomes] == [Verdict.ALIKE, Verdict.BETTER]
 
 

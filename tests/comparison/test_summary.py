@@ -12,7 +12,7 @@ from scipy.stats import ttest_1samp
 from vjcascade.boosters import Costs
 from vjcascade.comparison.design import Contender, Design, Entry, Rule
 from vjcascade.comparison.results import MEASURES, Comparison
-from vjcascade.comparison.significance import holm
+from vjcascade.comparison.significance import corrected_in_families
 from vjcascade.comparison.statistics import critical_difference, interval, mean_ranks, paired_difference
 from vjcascade.comparison.summary import BASELINE_RULES, MIN_TABLES, Summary, Verdict
 from vjcascade.evaluation.intervals import Interval
@@ -145,7 +145,9 @@ def test_who_is_ranked(rng):
     assert by_cost.friedman is None  # stages of one cascade depend on each other
     tables = Summary(made_up(rng, design, 4, "tables")).cost_rank_tests[Costs(10, 1)]
     assert tables.friedman.n_entries == 6
-    assert tables.difference == pytest.approx(critical_difference(6, 4, 0.975))  # two diagrams
+    assert tables.difference == pytest.approx(
+        critical_difference(6, 4, 1 - 0.05 / 6)
+    )  # two of three families
 
 
 def test_one_dataset_has_no_critical_difference(rng):
@@ -174,7 +176,7 @@ def test_a_family_is_corrected_together(rng):
     found = summary.overall_differences
     p = np.array([found[claim.measure].p[claim.entry] for claim in summary.claims])
     corrected = np.array([claim.corrected for claim in summary.claims])
-    assert corrected == pytest.approx(holm(p))
+    assert corrected == pytest.approx(corrected_in_families(p))
     n_tuned, n_cost = (
         4,
         2 * (5 * 3 - 2 * 1) - 2,

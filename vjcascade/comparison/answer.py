@@ -31,7 +31,7 @@ def answer(comparison: Comparison, contrasts: Sequence[Outcome] = ()) -> list[st
     """Return what a comparison shows.
 
     A difference is only said to be one if its p-value is below 0.05 after Holm's correction for all comparisons with
-    the baseline; contrasts that were fixed in advance are a family of their own.
+    the baseline, and one for contrasts and ranks; contrasts that were fixed in advance are a family of their own.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ A file is TOML, with a table for each question::
     costs = ["3:1", "30:1"]
 
 Every question is asked at each of its costs (all unequal ones of the comparison if none are given). All answers of a
-comparison are one family for Holm's correction.
+comparison are one family; see `vjcascade.comparison.significance.corrected_in_families`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from vjcascade.boosters import Costs
 from vjcascade.boosters.costs import parse_costs
 from vjcascade.comparison.design import Contender, Entry, Rule
 from vjcascade.comparison.results import CURVES, MEASURES
-from vjcascade.comparison.significance import holm, p_values
+from vjcascade.comparison.significance import corrected_in_families, p_values
 from vjcascade.comparison.statistics import band
 from vjcascade.comparison.summary import Summary, Verdict
 from vjcascade.errors import SettingsError, SourceError
@@ -189,7 +189,7 @@ def judged(summary: Summary, contrasts: Sequence[Contrast]) -> tuple[Outcome, ..
         found.append(
             (one, costs, (float(means[first]), float(means[second])), Interval(mean, low, high), p, n_units)
         )
-    corrected = holm(np.array([p for *_, p, _ in found]))
+    corrected = corrected_in_families(np.array([p for *_, p, _ in found]))
     return tuple(Outcome(*one[:5], float(p), one[5]) for one, p in zip(found, corrected, strict=True))
 
 

@@ -62,7 +62,7 @@ def summary_csv(comparison: Comparison) -> str:
         sum and the others are means. Nothing stands where there is no number. An ensemble that does not reach the
         targets counts in the mean of "weak" as one more than were trained. Bands are 95 % ones of each number by
         itself; corrected p-values hold for all comparisons together (Holm's method, a family of all datasets and one
-        of them together). The baseline of cost is told in its own column.
+        of them together) and for contrasts and ranks. The baseline of cost is told in its own column.
     """
     summary = Summary(comparison)
     columns = [

@@ -11,6 +11,10 @@ SIGNIFICANT = 0.05
 """A corrected p-value below is called evidence: so often is one claimed, of a whole family, where there is none."""
 
 
+FAMILIES = 3
+"""Kinds of claims that a comparison may make: of differences from the baseline, of contrasts, of ranks. Each gets its
+share of `SIGNIFICANT`, so that whatever is claimed anywhere is wrong no more often."""
+
 ROUNDING = 1e-9
 """Differences that differ by no more than so many times their size are equal; so small ones are none."""
 
@@ -97,6 +101,27 @@ def holm(p: Floats) -> Floats:
     found = np.full(flat.shape, np.nan)
     found[~np.isnan(flat)] = corrected
     return found.reshape(np.shape(p))
+
+
+def corrected_in_families(p: Floats) -> Floats:
+    """Correct the p-values of one of the `FAMILIES`: by `holm`, and for the other families.
+
+    Parameters
+    ----------
+    p : ndarray of any shape, dtype float64
+        As for `holm`.
+
+    Returns
+    -------
+    ndarray of the same shape, dtype float64
+        At most 1; below `SIGNIFICANT` for what may be claimed.
+
+    Examples
+    --------
+    >>> corrected_in_families(np.array([0.001, 0.5])).round(4).tolist()
+    [0.006, 1.0]
+    """
+    return np.asarray(np.minimum(FAMILIES * holm(p), 1.0), np.float64)
 
 
 def max_t(values: Floats) -> tuple[Floats, float]:

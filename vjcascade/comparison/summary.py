@@ -14,7 +14,7 @@ from vjcascade.boosters import Costs
 from vjcascade.boosters.state import Floats
 from vjcascade.comparison.design import Contender, Entry, Rule
 from vjcascade.comparison.results import MEASURES, Comparison
-from vjcascade.comparison.significance import SIGNIFICANT, holm, p_values
+from vjcascade.comparison.significance import FAMILIES, SIGNIFICANT, corrected_in_families, p_values
 from vjcascade.comparison.statistics import (
     UNBOUNDED,
     Friedman,
@@ -428,8 +428,8 @@ class Summary:
     def cost_rank_tests(self) -> Mapping[Costs, RankTest]:
         """For each costs all pairs of a booster and a rule, by the cost of their decisions.
 
-        Those of all costs are one family: Friedman's p-values are corrected by Holm's method, and the level of the
-        critical difference by Bonferroni's.
+        Those of all costs are one family: Friedman's p-values are corrected as `overall_differences` are, and the level
+        of the critical difference by Bonferroni's method.
         """
         entries, design = list(enumerate(self.comparison.entries)), self.comparison.design
         tests = [
@@ -440,7 +440,9 @@ class Summary:
             )
             for costs in design.costs
         ]
-        corrected = holm(np.array([one.friedman.p_value if one.friedman else np.nan for one in tests]))
+        corrected = corrected_in_families(
+            np.array([one.friedman.p_value if one.friedman else np.nan for one in tests])
+        )
         return {
             costs: replace(one, friedman=one.friedman and replace(one.friedman, p_value=float(p)))
             for costs, one, p in zip(design.costs, tests, corrected, strict=True)
@@ -509,7 +511,7 @@ class Summary:
     def _corrected(self, p: Mapping[str, Floats]) -> dict[str, Floats]:
         """Correct the p-values of a family, given by measure in shape (..., n_entries)."""
         family = {name: np.where(self._is_judged(name), one, np.nan) for name, one in p.items()}
-        flat = holm(np.concatenate([one.ravel() for one in family.values()]))
+        flat = corrected_in_families(np.concatenate([one.ravel() for one in family.values()]))
         parts = np.split(flat, np.cumsum([one.size for one in family.values()])[:-1])
         shaped = zip(family, parts, strict=True)
         return {name: self._for_all_costs(name, part.reshape(p[name].shape)) for name, part in shaped}
@@ -538,5 +540,7 @@ class Summary:
             mean_ranks(table),
             n_datasets,
             friedman(table) if can_differ else None,
-            critical_difference(n, n_datasets, 1 - SIGNIFICANT / n_tests) if can_differ else np.nan,
+            critical_difference(n, n_datasets, 1 - SIGNIFICANT / (FAMILIES * n_tests))
+            if can_differ
+            else np.nan,
         )
