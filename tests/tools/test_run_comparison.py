@@ -80,9 +80,7 @@ def test_other_code_must_not_go_on(call, monkeypatch, tmp_path):
     call("--only", "tables")
     before = (tmp_path / "out" / "tables" / RUNS_NAME).read_bytes()
     monkeypatch.setattr(runs, "probe", lambda: {"a result": [1.1, None]})
-    with pytest.raises(
-        SystemExit, match=r"begun with code that gives other numbers \(1 of 1 differ"
-    ):
+    with pytest.raises(SystemExit, match=r"begun with code that gives other numbers \(1 of 1 differ"):
         call("--only", "tables")
     assert (tmp_path / "out" / "tables" / RUNS_NAME).read_bytes() == before
 
