@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from vjcascade.boosters.state import Floats
-from vjcascade.comparison import Comparison, Design, Summary, answer
+from vjcascade.comparison import Comparison, Design, Summary
+from vjcascade.comparison.answer import verdict
 from vjcascade.comparison.results import CURVES, MEASURES, Dataset
 from vjcascade.comparison.summary import Verdict
 
@@ -212,9 +213,9 @@ def claims_anything(summary: Summary) -> bool:
         for place in np.ndindex(one.corrected.shape)
     ]
     claimed = bool({Verdict.BETTER, Verdict.WORSE} & {*overall, *marks})
-    says_none = answer(summary.comparison)[0].startswith("No evidence of a difference; keep the default")
-    if says_none == bool({Verdict.BETTER, Verdict.WORSE} & {*overall}):
-        raise AssertionError(f"the answer does not say what is marked: {answer(summary.comparison)[0]}")
+    said = verdict(summary)
+    if said.startswith("No evidence of a difference;") == bool({Verdict.BETTER, Verdict.WORSE} & {*overall}):
+        raise AssertionError(f"the answer does not say what is marked: {said}")
     return claimed
 
 

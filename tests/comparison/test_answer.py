@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from comparisons import comparison_of, made_up, plain_cell
@@ -136,6 +138,13 @@ def test_one_split_is_not_sure():
     assert "with 2 splits of the samples, too few for confidence intervals to be trusted." in text_of(
         comparison_of(two, weak_of(9, 9, 8, 5)[:, :, :2])
     )
+
+
+def test_independent_draws_are_called_so():
+    plain = comparison_of(TUNED, weak_of(9, 9, 8, 5))
+    drawn = [replace(dataset, independent=True) for dataset in plain.datasets]
+    text = text_of(Comparison("stages", TUNED, tuple(drawn), plain.cells))
+    assert "compared on 2 stages, with 5 independent draws of crops and photos." in text
 
 
 def test_an_unfinished_comparison(rng):

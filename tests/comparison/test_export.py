@@ -11,7 +11,7 @@ import pytest
 from comparisons import made_up
 
 from vjcascade.comparison.design import Design
-from vjcascade.comparison.export import ALL_DATASETS, results_csv, results_json, summary_csv
+from vjcascade.comparison.export import ALL_DATASETS, curves_csv, results_csv, results_json, summary_csv
 from vjcascade.comparison.results import MEASURES, Comparison
 from vjcascade.comparison.summary import Summary
 
@@ -58,6 +58,35 @@ def test_the_summary_is_that_of_the_report(comparison):
         assert row["weak_difference_mean"] == ("" if np.isnan(difference) else repr(float(difference)))
         is_ranked = entry in summary.weak_rank_test.entries
         assert (row["weak_rank"] != "") == is_ranked
+
+
+def test_corrected_p_values_stand_beside_differences(rng):
+    design = Design(("adaboost", "csb0"), (1, 10), ("natural", "calibrated"), n_rounds=8, n_seeds=3)
+    comparison = made_up(rng, design, 2)
+    summary, rows = Summary(comparison), rows_of(summary_csv(comparison))
+    assert {row["cost_baseline"] for row in rows} == {"adaboost, calibrated"}
+    for row, found in zip(rows[-len(design.entries) :], range(len(design.entries)), strict=True):
+        differences = summary.overall_differences["cost"]
+        for name, numbers in (("p", differences.p), ("corrected_p", differences.corrected)):
+            expected = "" if np.isnan(numbers[found]) else repr(float(numbers[found]))
+            assert row[f"cost_difference_{name}"] == expected
+    assert "" in {row["cost_difference_corrected_p"] for row in rows}  # the baseline itself
+
+
+def test_learning_curves_have_both_error_rates_and_their_ratio(comparison):
+    rows = rows_of(curves_csv(comparison))
+    assert len(rows) == len(DESIGN.entries) * len(DESIGN.kept_rounds)
+    assert [int(row["round"]) for row in rows[: len(DESIGN.kept_rounds)]] == list(DESIGN.kept_rounds)
+    last = rows[len(DESIGN.kept_rounds) - 1]
+    summary = Summary(comparison)
+    missed = 1 - summary.overall["hit_rate"].mean[0]
+    false = summary.overall["false_alarm_rate"].mean[0]
+    assert float(last["miss_rate"]) == pytest.approx(missed)
+    assert float(last["false_alarm_rate"]) == pytest.approx(false)
+    assert last["ratio"] == "" if false == 0 else float(last["ratio"]) == pytest.approx(missed / false)
+    assert float(last["cost_mean"]) == pytest.approx(summary.overall["cost"].mean[0], abs=1e-3)
+    nothing = Comparison("stages", DESIGN, comparison.datasets, {})
+    assert rows_of(curves_csv(nothing)) == []
 
 
 def test_what_is_not_there_is_blank(comparison):

@@ -17,7 +17,7 @@ from comparisons import made_up
 
 from vjcascade.comparison import Design, compare_tables
 from vjcascade.features import binning
-from vjcascade.learning.table_search import TableSearch
+from vjcascade.learning.search import StumpSearch
 
 PUBLISHED = Path(__file__).parents[2] / "samples" / "comparison"
 
@@ -46,18 +46,13 @@ def test_tables_that_were_just_made_are(tables, now):
     assert list(probes.staleness(tables, now)) == []
 
 
-@pytest.mark.parametrize("change", ["bins", "table search", "threshold"])
+@pytest.mark.parametrize("change", ["bins", "search"])
 def test_a_change_of_what_is_found_makes_tables_stale(tables, change, monkeypatch):
     if change == "bins":
         monkeypatch.setattr(binning, "N_EDGE_SAMPLES", 64)
-    elif change == "table search":
-        candidates = TableSearch.candidates
-        monkeypatch.setattr(TableSearch, "candidates", lambda *given: candidates(*given)[-1:])
     else:
-        from vjcascade.comparison import measuring
-
-        found = measuring.hit_rate_threshold
-        monkeypatch.setattr(measuring, "hit_rate_threshold", lambda *given: found(*given) - 0.01)
+        candidates = StumpSearch.candidates
+        monkeypatch.setattr(StumpSearch, "candidates", lambda *given: candidates(*given)[1:])
     (fault,) = probes.staleness(tables, probes.probe())
     assert "the code has changed since the tables were made" in fault
     assert "make the tables anew (tools/run_comparison.py)" in fault
@@ -89,6 +84,11 @@ def test_tables_of_two_versions_of_the_code_are_found(tables, now, rng):
     faults = list(probes.staleness(tables, now))
     assert any(fault.startswith("faces-cost.csv: it was made with other code") for fault in faults)
     assert "the code has changed" in faults[-1]
+
+
+def test_a_folder_without_provenance_is_told(tmp_path, now):
+    (fault,) = probes.staleness(tmp_path, now)
+    assert "there is no provenance.json" in fault
 
 
 def test_a_probe_is_the_same_however_often(now):

@@ -198,9 +198,11 @@ def listed(names: Sequence[str]) -> str:
 def _what(comparison: Comparison) -> str:
     design, kind = comparison.design, comparison.kind.removesuffix("s")
     boosters = pluralize(len(design.boosters), "booster")
-    splits = f"{design.n_seeds} splits of the samples"
+    is_drawn = any(dataset.independent for dataset in comparison.datasets)
+    word = "independent draw of crops and photos" if is_drawn else "split of the samples"
+    splits = f"{design.n_seeds} {word.replace(' of', 's of', 1)}"
     if design.n_seeds == 1:
-        splits = "one split of the samples, which says nothing of how sure that is"
+        splits = f"one {word}, which says nothing of how sure that is"
     elif design.n_seeds < MIN_SEEDS:
         splits = f"{splits}, too few for confidence intervals to be trusted"
     return (

@@ -148,6 +148,11 @@ class Parts:
         has_reference : bool
             Whether there is a reference already, so that none must be trained.
 
+        Returns
+        -------
+        Parts
+            As equal as whole pictures allow.
+
         Raises
         ------
         SettingsError

@@ -266,7 +266,7 @@ class Summary:
         """Paired differences of what `overall` tells, and of "features" where they are known, shape (n_entries,).
 
         All are one family: `claims`. Of `MIN_TABLES` tables and more, the tables are what is counted, each with its
-        mean over seeds; of fewer, and of stages, the seeds.
+        mean over seeds ("weak" is then no sum); of fewer, and of stages, the seeds.
         """
         found = {name: self.unit_differences(name) for name in BASELINE_RULES}
         if self._features is not None:
@@ -379,6 +379,11 @@ class Summary:
         ----------
         measure : str
             One of `BASELINE_RULES`.
+
+        Returns
+        -------
+        Rule or None
+            The first of `BASELINE_RULES` that takes part.
         """
         return next((one for one in BASELINE_RULES[measure] if one in self.comparison.design.rules), None)
 
