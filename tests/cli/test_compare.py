@@ -15,9 +15,9 @@ from vjcascade import files
 from vjcascade.boosters import booster_names
 from vjcascade.cli import outputs
 from vjcascade.cli.compare import _design
-from vjcascade.cli.compare_options import BoosterOptions
+from vjcascade.cli.compare_options import TRAINED_BOOSTERS, USUAL_BOOSTERS, USUAL_COSTS, BoosterOptions
 from vjcascade.cli.respelling import COMPARISONS, respelled
-from vjcascade.comparison import nikolaou_design
+from vjcascade.comparison import Contender, Design, full_entries, nikolaou_design
 from vjcascade.training.run_lock import only_run_in
 
 QUICK = (
@@ -283,6 +283,12 @@ def test_a_former_spelling_gives_the_same_results(run, table, easy, tmp_path):
         assert numbers(tmp_path / "new" / name)
 
 
+def test_who_takes_part_unless_named_can_take_part():
+    Design(USUAL_BOOSTERS)
+    entries = full_entries([Contender(name) for name in TRAINED_BOOSTERS], USUAL_COSTS)
+    assert {entry.contender.booster for entry in entries} == set(TRAINED_BOOSTERS) < set(USUAL_BOOSTERS)
+
+
 @pytest.mark.parametrize("kind", COMPARISONS)
 def test_help_shows_a_comparison_its_own_options(run, kind):
     page = run("compare", kind, "--help").out
@@ -300,6 +306,8 @@ def test_help_shows_a_comparison_its_own_options(run, kind):
         ("--samples", {"stages", "cascades"}),
         ("--rules", {"stages", "tables"}),
         ("--sanity", {"stages", "tables"}),
+        ("--contrasts", {"stages", "tables"}),
+        ("--independent", {"stages"}),
     ):
         assert (option in page) == (kind in kinds), option
 

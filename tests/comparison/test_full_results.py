@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import math
 
 import numpy as np
@@ -10,8 +11,9 @@ from hypothesis import given, settings as hypothesis_settings, strategies as st
 
 from vjcascade.comparison import full_results
 from vjcascade.comparison.design import Contender
-from vjcascade.comparison.full_results import FullComparison, Outcome, full_entries, hit_rates
+from vjcascade.comparison.full_results import FullComparison, Outcome, full_csv, full_entries, hit_rates
 from vjcascade.comparison.scenes import Found
+from vjcascade.errors import SettingsError
 
 TWO = full_entries([Contender("adaboost"), Contender("cost-generalized")], ["3:1"])
 
@@ -83,3 +85,22 @@ def test_seeds_that_differ_widen_the_intervals(rng):
     widths = [full.rows[0].main.high - full.rows[0].main.low for full in (alike, apart)]
     assert widths[1] > 1.5 * widths[0]
     assert apart.rows[0].main.mean == pytest.approx(0.6)
+
+
+def test_corrected_p_values_tell_a_difference_from_chance(rng):
+    worse = simulated(rng, 80)
+    assert np.isnan(worse.rows[0].corrected).all()  # the baseline
+    assert worse.rows[1].main_corrected < 0.05
+    same = FullComparison(TWO, (0,), worse.n_objects, {(k, 0): worse.outcomes[0, 0] for k in (0, 1)})
+    assert same.rows[1].corrected == (1, 1, 1)
+    alone = FullComparison(TWO[1:], (0,), worse.n_objects, {(0, 0): worse.outcomes[0, 0]})
+    assert np.isnan(alone.rows[0].corrected).all()
+    (_, line) = csv.DictReader(full_csv(worse).splitlines())
+    assert float(line["difference_at_0.1_corrected_p"]) == pytest.approx(
+        worse.rows[1].main_corrected, rel=1e-4
+    )
+
+
+def test_priors_are_not_for_whole_cascades():
+    with pytest.raises(SettingsError, match="take cost-generalized:sample out"):
+        full_entries([Contender("cost-generalized:sample")], [2])

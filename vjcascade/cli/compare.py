@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from vjcascade.boosters import booster_names, parse_costs
 from vjcascade.cli.compare_options import (
+    TRAINED_BOOSTERS,
     USUAL_BOOSTERS,
     USUAL_COSTS,
     BoosterOptions,
@@ -137,7 +138,8 @@ def cascades(
     from vjcascade.training.run import refuse_one_for_both
 
     run, choice, samples = run or RunOptions(), choice or BoosterOptions(), samples or WindowOptions()
-    design = _design(choice, plan.seeds)
+    named = choice if choice.boosters else replace(choice, boosters=list(TRAINED_BOOSTERS))
+    design = _design(named, plan.seeds)
     settings = TrainingSettings(
         features=samples.features,
         mode=samples.mode,

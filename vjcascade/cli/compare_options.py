@@ -23,6 +23,9 @@ USUAL_BOOSTERS = (
     "gentle",
     "cost-generalized-gentle",
 )
+TRAINED_BOOSTERS = tuple(name for name in USUAL_BOOSTERS if ":" not in name)
+"""Of whole cascades: training knows no choice of the prior."""
+
 USUAL_COSTS = ("1", "2", "5", "10")
 
 _Words = Annotated[list[str] | None, Parameter(negative="", consume_multiple=True)]
