@@ -214,7 +214,7 @@ def claims_anything(summary: Summary) -> bool:
     ]
     claimed = bool({Verdict.BETTER, Verdict.WORSE} & {*overall, *marks})
     said = verdict(summary)
-    if said.startswith("No evidence of a difference;") == bool({Verdict.BETTER, Verdict.WORSE} & {*overall}):
+    if said.startswith("No evidence of a difference") == bool({Verdict.BETTER, Verdict.WORSE} & {*overall}):
         raise AssertionError(f"the answer does not say what is marked: {said}")
     return claimed
 

@@ -228,6 +228,23 @@ def test_tables_are_ranked():
     assert "hit rate" not in text
 
 
+def test_ranks_may_differ_where_nothing_differs_from_the_baseline(rng):
+    """Each of two rivals is better on some tables than the baseline, but one always than the other."""
+    boosters = ("adaboost", "csb0", "csb1")
+    design = Design(boosters=boosters, costs=(3,), rules=("minimum-cost",), n_rounds=20, n_seeds=1)
+    cost = np.full((40, 3, 1), 0.2)
+    cost[:, 1, 0] += rng.normal(0, 0.05, 40)
+    cost[:, 2, 0] = cost[:, 1, 0] + rng.uniform(0, 0.001, 40)
+    comparison = comparison_of(design, np.ones(cost.shape), "tables", cost=cost)
+    text = text_of(comparison)
+    assert text.startswith("No evidence of a difference from AdaBoost; keep the default")
+    assert "compared on 40 tables, with 1 split of the rows of each." in text
+    assert (
+        "Ranks over the tables tell the best apart (Nemenyi's test, corrected for all costs) at 3:1 from csb1 "
+        "(minimum-cost)." in text
+    )
+
+
 def test_every_made_up_comparison_has_an_answer(rng):
     for n_datasets, n_seeds in ((1, 1), (1, 2), (3, 2)):
         design = Design(

@@ -46,10 +46,10 @@ def answer(comparison: Comparison, contrasts: Sequence[Outcome] = ()) -> list[st
         Sentences: the verdict, then what was compared, then figures, the most important first.
     """
     summary = Summary(comparison)
-    sentences = [_what(comparison), *_what_is_missing(summary)]
+    sentences = [_what(summary), *_what_is_missing(summary)]
     if not summary.complete:
         return sentences
-    sentences = [verdict(summary), *sentences, *_contrasts(contrasts)]
+    sentences = [verdict(summary), *sentences, *_contrasts(contrasts), *_ranked(summary)]
     if comparison.kind == "stages":
         sentences += [*_fewest(summary), *_equal_weak(summary), *_features(summary), *_cheapest(summary)]
         sentences += _natural(summary)
@@ -79,9 +79,10 @@ def verdict(summary: Summary) -> str:
     worse = [claim for claim in claims if claim.verdict is Verdict.WORSE]
     least = f"the least corrected p-value is {p_words(claims[0].corrected)}"
     if not better and not worse:
+        whose = " from AdaBoost" if any(_ranked(summary)) else ""  # among others, there is some
         return (
-            f"No evidence of a difference; {_keep(summary)}. None of the {n_compared}, stands after Holm's correction: "
-            f"{least}."
+            f"No evidence of a difference{whose}; {_keep(summary)}. None of the {n_compared}, stands after Holm's "
+            f"correction: {least}."
         )
     stand = f"Of the {n_compared}, {_stand(len(better) + len(worse))} after Holm's correction; {least}."
     if not better:
@@ -195,13 +196,16 @@ def listed(names: Sequence[str]) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-def _what(comparison: Comparison) -> str:
-    design, kind = comparison.design, comparison.kind.removesuffix("s")
+def _what(summary: Summary) -> str:
+    comparison = summary.comparison
+    design, kind = comparison.design, summary.kind
     boosters = pluralize(len(design.boosters), "booster")
     is_drawn = any(dataset.independent for dataset in comparison.datasets)
     word = "independent draw of crops and photos" if is_drawn else "split of the samples"
     splits = f"{design.n_seeds} {word.replace(' of', 's of', 1)}"
-    if design.n_seeds == 1:
+    if summary.counts_tables:
+        splits = f"{pluralize(design.n_seeds, 'split')} of the rows of each"
+    elif design.n_seeds == 1:
         splits = f"one {word}, which says nothing of how sure that is"
     elif design.n_seeds < MIN_SEEDS:
         splits = f"{splits}, too few for confidence intervals to be trusted"
@@ -327,6 +331,26 @@ def _cheaper_than_baseline(summary: Summary, best: Mapping[Costs, int]) -> Itera
     clauses += [f"there is no evidence of a difference at {listed(alike)}"] if alike else []
     if clauses:
         yield f"Compared with AdaBoost's {summary.baseline_rule('cost')} threshold, {'; '.join(clauses)}."
+
+
+def _ranked(summary: Summary) -> Iterator[str]:
+    """Tell from whom ranks over tables tell the best, at a level that holds for all costs together."""
+    clauses = []
+    for costs, rank_test in summary.cost_rank_tests.items():
+        if np.isnan(rank_test.difference):
+            continue
+        behind = rank_test.ranks - rank_test.ranks.min() >= rank_test.difference
+        names = [
+            f"{one.contender.name} ({one.rule})"
+            for place in reversed(rank_test.order)
+            if behind[place]
+            for one in [summary.comparison.entries[rank_test.entries[place]]]
+        ]
+        if names:
+            clauses.append(f"at {costs} from {listed(names)}")
+    if clauses:
+        test = "(Nemenyi's test, corrected for all costs)"
+        yield f"Ranks over the tables tell the best apart {test} {'; '.join(clauses)}."
 
 
 def _errors(summary: Summary) -> Iterator[str]:
