@@ -59,6 +59,23 @@ Command lines of opencv_createsamples (-img logo.png -vec logo.vec -num 500) are
 For example: vjcascade samples info.dat faces.vec --window 24x24
 or: vjcascade samples logo.png --photos photos --sheet look.png
 and then: vjcascade samples logo.png logos --photos photos --make 2000""",
+    "label": """Draw boxes in photos on a page in the browser.
+
+With a model, boxes are proposed, photos are ordered by what teaches most, and the model can be retrained on the page.
+
+The page is served to this machine alone. Every box is on the disk at once, in COCO's JSON beside the photos, and can be
+written in other formats. Needs the extra label: pip install 'vjcascade[label]'.
+
+For example: vjcascade label photos --model signs/cascade.xml
+and then: vjcascade train photos/labels.json photos/labels.json --output better""",
+    "review": """Look through what a model gets wrong on photos with boxes, the worst first, on a page in the browser.
+
+A key says whether a false alarm is one, and is to be learned, or an object whose box is missing. Needs the extra label.
+
+For example: vjcascade review signs/cascade.xml scenes.json""",
+    "live": """Try a model on the webcam or a video file, on a page in the browser, and keep frames to learn from.
+
+Needs the extra label. For example: vjcascade live signs/cascade.xml --output kept""",
     "report": """Draw a report on a training run: one HTML file that needs nothing else.
 
 It shows rounds, features, worst false alarms, costs and times; of a model trained elsewhere, what the file knows.
@@ -124,6 +141,7 @@ _USAGES = {
     "inspect": "Usage: vjcascade inspect [OPTIONS] MODEL [PICTURES...]",
     "negatives": "Usage: vjcascade negatives [OPTIONS] MODEL SOURCES...",
     "evaluate": "Usage: vjcascade evaluate [OPTIONS] MODELS... SCENES",
+    "live": "Usage: vjcascade live [OPTIONS] [MODEL]",
     "tune": "Usage: vjcascade tune [OPTIONS] MODEL SCENES --output FILE",
     "models": "Usage: vjcascade models [fetch] [OPTIONS]",
 }

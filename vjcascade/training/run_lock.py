@@ -20,8 +20,14 @@ PATIENCE = 0.1
 """Seconds to try for: the run before may be removing the file just now."""
 
 
+ANOTHER_RUN = (
+    "another run is writing into this folder; wait until it has ended, or take another output folder"
+)
+"""What is said of a folder that is taken."""
+
+
 @contextmanager
-def only_run_in(folder: Path) -> Iterator[None]:
+def only_run_in(folder: Path, *, taken: str = ANOTHER_RUN) -> Iterator[None]:
     """Keep other runs out of a folder for the time of the `with` block.
 
     The folder is made if need be, and removed at the end if it is still empty. On file systems that know no locks,
@@ -31,6 +37,8 @@ def only_run_in(folder: Path) -> Iterator[None]:
     ----------
     folder : Path
         Where the run writes.
+    taken : str
+        What to say, behind the name of the folder, if another one is writing there.
 
     Yields
     ------
@@ -52,12 +60,12 @@ def only_run_in(folder: Path) -> Iterator[None]:
     >>> Path("model").exists()
     False
     """
-    with made_folder(folder), _locked(folder / LOCK_NAME):
+    with made_folder(folder), _locked(folder / LOCK_NAME, taken):
         yield
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(path: Path, taken: str) -> Iterator[None]:
     """Hold the lock of a file that is there for nothing else."""
     from filelock import FileLock, Timeout
 
@@ -65,10 +73,7 @@ def _locked(path: Path) -> Iterator[None]:
     try:
         lock.acquire()
     except Timeout:
-        raise SettingsError(
-            f"{path.parent}: another run is writing into this folder; wait until it has ended, or take "
-            "another output folder"
-        ) from None
+        raise SettingsError(f"{path.parent}: {taken}") from None
     except OSError as error:
         if error.errno not in NO_LOCKS:
             raise

@@ -26,6 +26,9 @@ from vjcascade.types import Size
 DIGITS = 12
 """Of the shares in YOLO's text files: enough for whole pixels to come back."""
 
+WRITABLE = {"coco": ".json", "csv": ".csv", "yolo": "", "voc": ""}
+"""Formats that can be written, and how the names of their files end; those of folders have no end."""
+
 FOLDER_FORMATS = ("yolo", "voc")
 """Formats that are folders of files."""
 

@@ -1,0 +1,141 @@
+"""Fixtures of the page's tests: photos, a server, and Chromium where there is one."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+
+import numpy as np
+import pytest
+from label_server import ASTRONAUT, FACE, Served, noise
+
+from vjcascade.compat.data import find
+from vjcascade.imaging import read_image, write_image
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@pytest.fixture(scope="module")
+def serve_folder():
+    """Return `serve_folder(folder, **options) -> Served`: a server in a thread of this process."""
+    pytest.importorskip("starlette", reason="the extra label is not installed")
+    uvicorn = pytest.importorskip("uvicorn", reason="the extra label is not installed")
+    from vjcascade.labelling.photos import Photos
+    from vjcascade.labelling.serving import Site, serve
+    from vjcascade.labelling.session import SessionOptions
+
+    running = []
+
+    def call(folder, photos=None, labels=None, **options):
+        begun, failed, kept = threading.Event(), [], {}
+
+        def ready(address, session):
+            kept.update(address=address, session=session)
+            begun.set()
+
+        def work():
+            try:
+                serve(
+                    Site(photos or Photos.below(folder), labels or folder / "labels.json"),
+                    SessionOptions(**options),
+                    ready=ready,
+                )
+            except BaseException as error:
+                failed.append(error)
+                begun.set()
+
+        before = set(uvicorn_servers)
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        assert begun.wait(60)
+        if failed:
+            raise failed[0]
+        server = None
+        while server is None:
+            server = next((one for one in uvicorn_servers if one not in before), None)
+        running.append((server, kept["session"], thread))
+        return Served(folder, kept["address"], kept["session"])
+
+    uvicorn_servers = []
+    begin = uvicorn.Server.run
+
+    def run(self, sockets=None):
+        uvicorn_servers.append(self)
+        return begin(self, sockets=sockets)
+
+    patch = pytest.MonkeyPatch()
+    patch.setattr(uvicorn.Server, "run", run)
+    yield call
+    for server, session, thread in running:
+        session.hub.close()
+        server.should_exit = True
+        thread.join(20)
+        assert not thread.is_alive()
+    patch.undo()
+
+
+@pytest.fixture
+def photos(tmp_path):
+    """Return a folder of three photos of noise, 60x40 pixels."""
+    return noise(tmp_path / "photos")
+
+
+@pytest.fixture
+def faces(tmp_path):
+    """Return a folder with the astronaut, the same mirrored and on a lawn, and a photo without a face."""
+    folder = tmp_path / "faces"
+    folder.mkdir()
+    photo = read_image(ASTRONAUT)
+    write_image(folder / "astronaut.png", photo)
+    write_image(folder / "mirrored.png", np.ascontiguousarray(photo[:, ::-1]))
+    lawn = read_image(ASTRONAUT.with_name("grass.png"))
+    write_image(folder / "lawn.png", lawn)
+    pasted = np.repeat(lawn[:, :, np.newaxis], 3, axis=2) if lawn.ndim == 2 else lawn.copy()
+    x, y, width, height = FACE
+    pasted[200 : 200 + height + 40, 100 : 100 + width + 40] = photo[
+        y - 20 : y + height + 20, x - 20 : x + width + 20
+    ]
+    write_image(folder / "pasted.png", pasted)
+    return folder
+
+
+@pytest.fixture
+def face_model():
+    """Return the file of the model of faces that comes with vjcascade."""
+    return find("frontalface")
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Return a browser driven by Playwright."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None:
+        pytest.skip(f"no Chromium: none of {', '.join(BROWSERS)} is installed")
+    with playwright.sync_playwright() as driver:
+        arguments = ["--no-sandbox", "--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream"]
+        browser = driver.chromium.launch(executable_path=program, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(chromium):
+    """Return `open_page(address, width, height) -> page`: with errors of the page collected in `page.problems`."""
+    contexts = []
+
+    def call(address, width=1200, height=800, context=None, **settings):
+        context = context or chromium.new_context(viewport={"width": width, "height": height}, **settings)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        page.problems = []
+        page.on("pageerror", lambda error: page.problems.append(str(error)))
+        page.on("console", lambda message: message.type == "error" and page.problems.append(message.text))
+        page.goto(address)
+        page.wait_for_selector("html[data-ready]")
+        return page
+
+    yield call
+    for context in dict.fromkeys(contexts):
+        context.close()

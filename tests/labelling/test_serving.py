@@ -1,0 +1,125 @@
+"""The server's process: alone with its folder, found again after a crash, and nothing lost when it is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from http.client import HTTPException
+from pathlib import Path
+
+import pytest
+from label_server import Served
+
+from vjcascade.errors import DeviceError, SettingsError
+from vjcascade.labelling.photos import Photos
+from vjcascade.labelling.serving import ADDRESS_NAME
+from vjcascade.labelling.store import Store
+
+PROJECT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def start_process():
+    """Return `start_process(folder) -> (process, address)`: `vjcascade label` as people start it."""
+    pytest.importorskip("starlette", reason="the extra label is not installed")
+    running = []
+
+    def call(folder, *words):
+        command = [sys.executable, "-m", "vjcascade", "label", str(folder), "--no-browser", *words]
+        environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+        )
+        running.append(process)
+        lines = []
+        for line in process.stdout:
+            lines.append(line)
+            found = re.match(r"page: (\S+)", line)
+            if found:
+                return process, found[1]
+        pytest.fail("".join(lines))
+
+    yield call
+    for process in running:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def test_kill_leaves_every_box_that_was_answered(start_process, photos):
+    rng = random.Random(7)
+    answered, number, addresses = set(), 0, set()
+    for _ in range(3):
+        process, address = start_process(photos)
+        addresses.add(address)
+        served = Served(photos, address)
+        status, first = 200, number
+        while status == 200:
+            number += 1
+            box = {"id": number, "box": [number % 50, 1, 6, 6], "label": "x"}
+            try:
+                status, _ = served.ask("changes", [{"do": "put", "photo": "a.png", **box}])
+            except (OSError, HTTPException):
+                status = 0
+            answered |= {number} if status == 200 else set()
+            if number == first + 1:
+                threading.Timer(rng.uniform(0.05, 0.3), process.kill).start()
+        assert status == 0
+        process.wait(20)
+        on_disk = json.loads((photos / "labels.json").read_text())
+        assert answered <= {one["id"] for one in on_disk["annotations"]}
+    assert len(answered) > 3
+    assert len(addresses) == 1  # so that open pages go on
+    assert answered <= set(Store(Photos.below(photos), photos / "labels.json").labels("a.png").boxes)
+
+
+def test_it_ends_with_a_word_and_without_a_trace(start_process, photos):
+    process, address = start_process(photos)
+    path = photos / ADDRESS_NAME
+    assert address.split("/")[3] in path.read_text()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    process.send_signal(signal.SIGINT)
+    rest = process.stdout.read()
+    assert process.wait(20) == 0, rest
+    assert "ended; 0 boxes in" in rest
+    assert "Traceback" not in rest
+    assert {one.name for one in photos.iterdir()} == {"a.png", "b.png", "c.jpg"}
+    process, again = start_process(photos)
+    assert again.split("/")[3] != address.split("/")[3]
+    process.terminate()
+    assert process.wait(20) in {0, 143}
+    assert not path.exists()
+
+
+def test_two_servers_on_one_folder_are_refused(serve_folder, photos):
+    first = serve_folder(photos)
+    with pytest.raises(SettingsError, match=r"another vjcascade label.* works in this folder"):
+        serve_folder(photos)
+    assert first.get("state")["n_photos"] == 3
+
+
+def test_a_port_that_is_taken_is_named(serve_folder, photos, tmp_path):
+    from vjcascade.labelling.serving import Site, serve
+    from vjcascade.labelling.session import SessionOptions
+
+    first = serve_folder(photos)
+    port = int(first.address.split(":")[2].split("/")[0])
+    other = tmp_path / "other"
+    other.mkdir()
+    with pytest.raises(DeviceError, match=rf"port {port} .*--port"):
+        serve(Site(Photos.below(other), other / "labels.json"), SessionOptions(), port=port)
+    assert list(other.iterdir()) == []
+
+
+def test_an_address_file_of_somebody_else_is_not_trusted(serve_folder, photos):
+    (photos / ADDRESS_NAME).write_text('{"port": 80, "token": "short"}')
+    served = serve_folder(photos)
+    assert "short" not in served.address
+    assert served.get("state")["n_photos"] == 3

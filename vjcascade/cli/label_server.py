@@ -1,0 +1,96 @@
+"""What the commands with a page in the browser share: options, and what is printed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from vjcascade.cli.options import WHOLE, FlagOption
+
+if TYPE_CHECKING:
+    from vjcascade.labelling.serving import Site
+    from vjcascade.labelling.session import Session, SessionOptions
+    from vjcascade.labelling.store import Store
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class PageOptions:
+    """How the page is served: to this machine only.
+
+    Attributes
+    ----------
+    port : int
+        Port to listen on; one that stays the same for the folder if not given.
+    no_browser : bool
+        Only print the address.
+    """
+
+    port: Annotated[int, WHOLE, Parameter(validator=Number(gte=1024, lte=65535))] | None = None
+    no_browser: FlagOption = False
+
+
+def run_page(
+    site: Site,
+    options: SessionOptions,
+    page: PageOptions,
+    prepare: Callable[[Store], list[str]] = lambda _: [],
+) -> None:
+    """Serve a page until Ctrl-C, which is how it is meant to end.
+
+    Parameters
+    ----------
+    site : Site
+        Photos, and the file of boxes.
+    options : SessionOptions
+        The model, and what else is known.
+    page : PageOptions
+        How it is served.
+    prepare : callable, optional
+        Called with the boxes before the page opens; returns lines to print.
+    """
+    from vjcascade.cli.console import PlainConsole
+    from vjcascade.cli.process import Terminated, start_compiler
+    from vjcascade.labelling.serving import open_browser, serve
+    from vjcascade.messages import pluralize
+
+    start_compiler()
+    console = PlainConsole(sys.stdout)
+    kept: list[Session] = []
+
+    def show_lines(store: Store) -> None:
+        for line in prepare(store):
+            console.print(line)
+
+    def ready(address: str, session: Session) -> None:
+        kept.append(session)
+        for note in session.photos.notes:
+            console.print(f"note: {note}")
+        counts = session.counts()
+        console.print(
+            f"{pluralize(counts['n_photos'], 'photo')}, {counts['n_done']} of them done; boxes are in {site.labels}"
+        )
+        console.print(f"page: {address}")
+        console.print(
+            "Ctrl-C ends it; whoever has the address can see and change the boxes, from this machine only"
+        )
+        if not page.no_browser:
+            open_browser(address)
+
+    try:
+        serve(site, options, port=page.port, prepare=show_lines, ready=ready)
+    except Terminated:
+        raise
+    except KeyboardInterrupt:
+        pass
+    if kept:
+        counts = kept[0].counts()
+        n_boxes = "1 box" if counts["n_boxes"] == 1 else f"{counts['n_boxes']:,} boxes"
+        console.print(
+            f"ended; {n_boxes} in {site.labels}, {counts['n_done']} of {pluralize(counts['n_photos'], 'photo')} done"
+        )

@@ -1,0 +1,109 @@
+// What the page asks of the server; changes are kept in the browser until the server has them on its disk.
+
+import { complain } from "./dom.js";
+
+const RETRY = 700;  // milliseconds
+const PREFIX = "vjcascade-pending-";
+
+export const address = (path, parameters = {}) => {
+  const query = new URLSearchParams(parameters).toString();
+  return query ? `${path}?${query}` : path;
+};
+
+async function answered(response) {
+  if (response.ok) return response.json();
+  let problem = `${response.status} ${response.statusText}`;
+  try { problem = (await response.json()).problem ?? problem; } catch { /* no JSON: the code has to do */ }
+  const error = new Error(problem);
+  error.status = response.status;
+  throw error;
+}
+
+export const get = async (path, parameters) => answered(await fetch(address(path, parameters)));
+
+export const post = async (path, body, parameters) => answered(await fetch(address(path, parameters), {
+  method: "POST", body: body instanceof Blob || body instanceof Uint8Array ? body : JSON.stringify(body ?? {}),
+}));
+
+/** Sends changes in their order, at once; what is not on the server's disk yet survives a reload and a crash. */
+class Saver {
+  #waiting = [];
+  #isSending = false;
+  #key = PREFIX + crypto.randomUUID();
+  #folder = "";
+  onState = () => {};
+
+  /** Begin; take over what pages that are gone could not send. */
+  async start(folder) {
+    this.#folder = folder;
+    // A lock is held as long as the page lives: so the others tell what is nobody's any more.
+    navigator.locks?.request(this.#key, () => new Promise(() => {}));
+    const held = new Set(((await navigator.locks?.query())?.held ?? []).map((lock) => lock.name));
+    for (const key of Object.keys(localStorage).filter((name) => name.startsWith(PREFIX) && !held.has(name))) {
+      const kept = JSON.parse(localStorage.getItem(key) ?? "{}");
+      if (kept.folder !== folder) continue;
+      this.#waiting.push(...kept.changes);
+      this.#remember();
+      localStorage.removeItem(key);
+    }
+    addEventListener("pagehide", () => {
+      if (this.#waiting.length) fetch("changes", { method: "POST", keepalive: true, body: JSON.stringify(this.#waiting) });
+    });
+    this.#send();
+  }
+
+  get nWaiting() { return this.#waiting.length; }
+
+  isWaitingFor(name) { return this.#waiting.some((change) => change.photo === name); }
+
+  save(changes) {
+    this.#waiting.push(...changes);
+    this.#remember();
+    this.#send();
+  }
+
+  #remember() {
+    if (this.#waiting.length) localStorage.setItem(this.#key, JSON.stringify({ folder: this.#folder, changes: this.#waiting }));
+    else localStorage.removeItem(this.#key);
+  }
+
+  async #send() {
+    if (this.#isSending) return;
+    this.#isSending = true;
+    while (this.#waiting.length) {
+      const changes = this.#waiting.slice(0, 1000);
+      this.onState("saving");
+      try {
+        const counts = await post("changes", changes);
+        this.#waiting.splice(0, changes.length);
+        this.#remember();
+        this.onState(this.#waiting.length ? "saving" : "saved", counts);
+      } catch (error) {
+        if (error.status === 400) {  // it will not be better the second time
+          this.#waiting.splice(0, changes.length);
+          this.#remember();
+          complain(`Not saved: ${error.message}`);
+          this.onState("refused");
+        } else {
+          this.onState("waiting", { problem: error.status ? error.message : "" });
+          await new Promise((resolve) => setTimeout(resolve, RETRY));
+        }
+      }
+    }
+    this.#isSending = false;
+  }
+}
+
+export const saver = new Saver();
+
+/** Hear what other pages change and how far the server is. */
+export function listen(handlers) {
+  const source = new EventSource("events");
+  for (const [kind, handler] of Object.entries(handlers)) {
+    source.addEventListener(kind, (event) => handler(JSON.parse(event.data)));
+  }
+  source.onerror = () => {
+    handlers.lost?.();
+    if (source.readyState === EventSource.CLOSED) setTimeout(() => listen(handlers), RETRY);
+  };
+}

@@ -1,0 +1,141 @@
+// What the model gets wrong, as a wall of cuts, worst first; a key decides, and the next one is there.
+
+import { get, post, saver } from "./api.js";
+import { announce, byId, complain, count, el, svg } from "./dom.js";
+import { newId, overlap } from "./boxes.js";
+
+const CHOICES = {
+  "false alarm": { l: "Learn it", o: "It is the object", s: "Leave it" },
+  "near miss": { l: "Learn it", o: "Use this box", s: "Leave it" },
+  miss: { l: "Box is wrong", o: "Learn it", s: "Leave it" },
+};
+const DECIDED = {
+  "false alarm": { l: "false alarm, learned", o: "object, box added", s: "left" },
+  "near miss": { l: "false alarm, learned", o: "box replaced", s: "left" },
+  miss: { l: "box deleted", o: "object, learned", s: "left" },
+};
+const HEADS = { "false alarm": "False alarms", miss: "Misses", "near miss": "Near misses" };
+
+export class ReviewTab {
+  constructor(label) {
+    this.label = label;        // the tab whose labels and undo are shared
+    this.mistakes = [];
+    this.decisions = new Map();
+    this.kind = "false alarm";
+    this.section = byId("review");
+  }
+
+  async start() { await this.load(); }
+
+  async load() {
+    const state = await get("review");
+    this.state = state;
+    if (state.ready && !state.busy) {
+      if (JSON.stringify(state.mistakes.map((one) => [one.photo, one.found, one.truth])) !== this.signature) {
+        this.signature = JSON.stringify(state.mistakes.map((one) => [one.photo, one.found, one.truth]));
+        this.mistakes = state.mistakes;
+        this.decisions.clear();
+        this.stamp = Date.now();
+        this.kind = Object.keys(HEADS).find((kind) => this.mistakes.some((one) => one.kind === kind)) ?? this.kind;
+      }
+    }
+    this.#show();
+  }
+
+  /** What a choice changes, worked out from the boxes as they are now. */
+  async #changes(mistake, key) {
+    const photo = mistake.photo;
+    const train = mistake.use === "train" ? [] : [{ do: "use", photo, use: "train" }];
+    if (key === "s") return [];
+    if (mistake.kind !== "miss" && key === "l") return [{ do: "reject", photo, box: mistake.found }, ...train];
+    if (mistake.kind === "false alarm") {
+      const box = { id: newId(), box: mistake.found, label: this.label.current, flag: "", score: null };
+      return [{ do: "put", photo, ...box }, ...train];
+    }
+    const known = await get("photo", { name: photo });
+    const old = known.boxes.reduce((best, one) => overlap(one.box, mistake.truth) > overlap(best?.box ?? [0, 0, 1, 1], mistake.truth) ? one : best, null);
+    if (!old) return train;
+    if (mistake.kind === "near miss") return [{ do: "put", photo, ...old, box: mistake.found }, ...train];
+    return key === "l" ? [{ do: "delete", photo, id: old.id }] : train;
+  }
+
+  async decide(number, key) {
+    const mistake = this.mistakes[number];
+    if (!mistake || !CHOICES[mistake.kind][key]) return;
+    if (this.decisions.has(number)) await this.#takeBack(number);
+    const changes = await this.#changes(mistake, key);
+    // Photos that this tab has not loaded have no undo of their own: what was there before is asked for.
+    if (changes.length && !this.label.photos.has(mistake.photo)) this.label.photos.set(mistake.photo, await get("photo", { name: mistake.photo }));
+    this.label.change(changes);
+    this.decisions.set(number, { key, step: changes.length ? this.label.past.at(-1) : null });
+    announce(DECIDED[mistake.kind][key]);
+    const all = this.#shown(), next = all[all.indexOf(number) + 1];
+    this.#show();
+    this.#card(next ?? number)?.focus();
+  }
+
+  async #takeBack(number) {
+    const { step } = this.decisions.get(number);
+    this.decisions.delete(number);
+    if (step) {
+      this.label.past = this.label.past.filter((other) => other !== step);
+      for (const change of step.back) saver.save([change]);
+      this.label.photos.delete(this.mistakes[number].photo);
+    }
+  }
+
+  key(event) {
+    const card = event.target.closest?.(".mistake"), all = this.#shown();
+    const at = card ? all.indexOf(Number(card.dataset.number)) : -1, key = event.key.toLowerCase();
+    if (event.ctrlKey || event.metaKey) return;
+    const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: this.#columns(), ArrowUp: -this.#columns() }[event.key];
+    if (step) {
+      this.#card(all[Math.min(Math.max(at + step, 0), all.length - 1)])?.focus();
+      event.preventDefault();
+    } else if ("los".includes(key) && key.length === 1 && at >= 0) {
+      this.decide(all[at], key);
+      event.preventDefault();
+    } else if (key === "u") {
+      const last = [...this.decisions.keys()].at(-1);
+      if (last !== undefined) this.#takeBack(last).then(() => { this.#show(); this.#card(last)?.focus(); announce("taken back"); });
+    }
+  }
+
+  #columns() {
+    const wall = this.section.querySelector(".wall");
+    return wall ? getComputedStyle(wall).gridTemplateColumns.split(" ").length : 1;
+  }
+
+  #shown() { return this.mistakes.map((_, i) => i).filter((i) => this.mistakes[i].kind === this.kind); }
+
+  #card(number) { return this.section.querySelector(`[data-number="${number}"]`); }
+
+  #show() {
+    const { busy, ready, done, total, problem } = this.state;
+    const start = el("button", { type: "button", className: "main", disabled: busy, onclick: async () => {
+      try { complain(""); await post("review/start"); } catch (error) { complain(error.message); }
+    } }, ready ? "Look again" : "Look for mistakes");
+    const kinds = Object.entries(HEADS).map(([kind, head]) => el("button", { type: "button", ariaPressed: String(kind === this.kind),
+      onclick: () => { this.kind = kind; this.#show(); } }, `${head} (${this.mistakes.filter((one) => one.kind === kind).length})`));
+    const bar = el("div", { className: "buttons" }, start, ...(ready ? kinds : []));
+    const words = busy ? `Searching ${done} of ${total} photos that are done…` : problem ||
+      (ready ? `${count(this.mistakes.length, "place")} where the model and the boxes disagree; the worst come first. ` +
+        "L, O and S decide about the chosen one; a photo from which something is learned serves training from then on."
+        : "The model searches the photos that are done; where it and the boxes disagree is shown here.");
+    const wall = el("div", { className: "wall", role: "list" }, ...this.#shown().map((number) => this.#cut(number)));
+    this.section.replaceChildren(bar, el("p", {}, words), ...(busy ? [el("progress", { max: Math.max(total, 1), value: done, ariaLabel: "photos searched" })] : []), wall);
+  }
+
+  #cut(number) {
+    const one = this.mistakes[number], [x, y, width, height] = one.cut, decision = this.decisions.get(number);
+    const frame = (box, kind) => box && svg("rect", { class: kind, x: box[0] - x, y: box[1] - y, width: box[2], height: box[3] });
+    const picture = el("div", { className: "cut" },
+      el("img", { src: `review/${number}?made=${this.stamp}`, alt: `${one.kind} in ${one.photo}`, loading: "lazy" }),
+      svg("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" }, frame(one.truth, "truth"), frame(one.found, "found")));
+    const choices = Object.entries(CHOICES[one.kind]).map(([key, words]) => el("button", { type: "button",
+      ariaPressed: String(decision?.key === key), title: `Key ${key.toUpperCase()}`, onclick: () => this.decide(number, key) }, words));
+    return el("article", { className: "mistake", "data-number": number, tabindex: 0, role: "listitem", ariaLabel: `${one.kind}, ${one.caption}, ${one.photo}` },
+      picture, el("p", { title: one.photo }, `${one.caption} · ${one.photo}`),
+      el("p", { className: "decided" }, decision ? DECIDED[one.kind][decision.key] : ""), el("div", { className: "choices" }, ...choices));
+  }
+}

@@ -1,0 +1,202 @@
+"""The photos that are labelled, by the names they have in the file of boxes; and copies of them to look at."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from vjcascade.errors import ImageError, SettingsError
+from vjcascade.formats.annotations.writing import relative_name
+from vjcascade.imaging import as_jpeg, find_images, image_size, read_reduced
+from vjcascade.types import Size
+
+SIDES = (320, 640, 1024, 1600, 2560, 4096)
+"""Pixels of the longer sides of copies: the page asks for the one that it needs."""
+
+MEMORY = 2**28
+"""Bytes of copies that are kept."""
+
+
+class Photos:
+    """Photos by name; requests name them, and what is not among these names is nowhere.
+
+    Parameters
+    ----------
+    paths : mapping of str to Path
+        The files by the names that the file of boxes has for them.
+    folder : Path
+        That of the file of boxes; new photos go there.
+    notes : tuple of str
+        What was left out of the folder, in sentences.
+
+    Examples
+    --------
+    >>> from vjcascade.imaging import write_image
+    >>> import numpy as np
+    >>> write_image("a.png", np.zeros((30, 40), np.uint8))
+    >>> photos = Photos.below(Path())
+    >>> list(photos), photos.size("a.png")
+    (['a.png'], Size(width=40, height=30))
+    """
+
+    def __init__(self, paths: Mapping[str, Path], folder: Path, notes: tuple[str, ...] = ()) -> None:
+        self.folder = folder
+        self.notes = notes
+        self._paths = dict(paths)
+        self._sizes: dict[str, Size] = {}
+
+    @classmethod
+    def below(cls, folder: Path) -> Photos:
+        """Return the photos of a folder and its subfolders.
+
+        Raises
+        ------
+        OSError
+            If it cannot be read.
+        """
+        found = find_images(folder)
+        paths = {relative_name(path, folder): path for path in found.paths}
+        odd = [name for name in paths if not _is_text(name)]
+        notes = [
+            *found.notes,
+            *(f"{name!a} is left out: its name is no UTF-8; rename it" for name in odd),
+        ]
+        return cls({name: path for name, path in paths.items() if name not in odd}, folder, tuple(notes))
+
+    def seen_from(self, folder: Path) -> Photos:
+        """Return the same photos with the names that a file of boxes in another folder has for them."""
+        paths = {relative_name(path, folder): path for path in self._paths.values()}
+        return Photos(paths, folder, self.notes)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._paths))
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._paths
+
+    def path(self, name: str) -> Path:
+        """Return the file of a photo.
+
+        Raises
+        ------
+        SettingsError
+            If there is none of this name.
+        """
+        if name not in self._paths:
+            raise SettingsError(f"{name!r:.200} is none of the photos: load the page again")
+        return self._paths[name]
+
+    def size(self, name: str) -> Size:
+        """Return the size of an upright photo in pixels.
+
+        Raises
+        ------
+        SettingsError
+            If there is none of this name.
+        ImageError
+            If its header cannot be read.
+        """
+        path = self.path(name)
+        if name not in self._sizes:
+            self._sizes[name] = image_size(path)
+        return self._sizes[name]
+
+    def add(self, path: Path) -> str:
+        """Take a new photo in; return its name."""
+        name = relative_name(path, self.folder)
+        self._paths[name] = path
+        return name
+
+
+class ScaledCopies:
+    """Copies of photos as JPEG, no larger than they are shown; the latest are kept.
+
+    Parameters
+    ----------
+    photos : Photos
+        The photos.
+    memory : int
+        Bytes to keep.
+    """
+
+    def __init__(self, photos: Photos, memory: int = MEMORY) -> None:
+        self._photos = photos
+        self._memory = memory
+        self._kept: OrderedDict[tuple[str, int], bytes] = OrderedDict()
+        self._n_bytes = 0
+        self._lock = threading.Lock()
+        self._making: dict[tuple[str, int], threading.Lock] = {}
+
+    def copy(self, name: str, side: int) -> bytes:
+        """Return a copy of a photo.
+
+        Parameters
+        ----------
+        name : str
+            Of the photo.
+        side : int
+            Pixels of its longer side that are needed; the next larger of `SIDES` is made.
+
+        Returns
+        -------
+        bytes
+            A JPEG file.
+
+        Raises
+        ------
+        SettingsError
+            If there is no such photo.
+        ImageError
+            If it cannot be read.
+        """
+        step = next((one for one in SIDES if one >= side), SIDES[-1])
+        path = self._photos.path(name)
+        return self._get((name, step), lambda: as_jpeg(read_reduced(path, step)))
+
+    def _get(self, key: tuple[str, int], make: Callable[[], bytes]) -> bytes:
+        with self._lock:
+            making = self._making.setdefault(key, threading.Lock())
+        with making:  # two requests for one photo: the second waits for what the first makes
+            with self._lock:
+                if key in self._kept:
+                    self._kept.move_to_end(key)
+                    return self._kept[key]
+            try:
+                made = make()
+            finally:
+                with self._lock:
+                    self._making.pop(key, None)
+            with self._lock:
+                if key not in self._kept:
+                    self._kept[key] = made
+                    self._n_bytes += len(made)
+                while self._n_bytes > self._memory and len(self._kept) > 1:
+                    self._n_bytes -= len(self._kept.popitem(last=False)[1])
+            return made
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def readable_size(photos: Photos, name: str) -> Size | None:
+    """Return the size of a photo; None where it cannot be read.
+
+    Examples
+    --------
+    >>> readable_size(Photos({"a.png": Path("nowhere.png")}, Path()), "a.png") is None
+    True
+    """
+    try:
+        return photos.size(name)
+    except ImageError:
+        return None

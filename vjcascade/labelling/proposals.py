@@ -1,0 +1,251 @@
+"""Boxes that a model proposes, found in the background: photos that a page is waiting for come first."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vjcascade.boosters.calibration import PlattScaling
+from vjcascade.boosters.state import Floats
+from vjcascade.cascade import Cascade
+from vjcascade.detection import Detector
+from vjcascade.errors import ImageError
+from vjcascade.evaluation.matching import IoU, overlaps
+from vjcascade.evaluation.protocol import CURVE_NEIGHBORS
+from vjcascade.imaging import read_reduced, to_gray
+from vjcascade.labelling.photos import Photos
+from vjcascade.labelling.store import Labels, Store
+
+SIDE = 1280
+"""Pixels of the longer side that are searched, where a photo has more: smaller objects are drawn by hand."""
+
+LEAST_PROBABILITY = 0.1
+"""Boxes that are less probably the object are not shown."""
+
+SURE = 0.5
+"""Boxes from this probability on are taken when all are accepted."""
+
+TAKEN = 0.3
+"""Intersection over union with a box, or a place that was rejected, from which nothing is proposed any more."""
+
+USUAL = PlattScaling(slope=-0.2, offset=0.7)
+"""How probable the object is at a ranking score, as long as too little is known of the model at hand."""
+
+FEWEST_DECISIONS = 12
+"""Decisions of each kind from which they tell how probable the object is."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a model found in a photo.
+
+    Attributes
+    ----------
+    boxes : ndarray of shape (n, 4), dtype float64
+        In pixels of the photo, highest scores first.
+    scores : ndarray of shape (n,), dtype float64
+        Ranking scores.
+    """
+
+    boxes: Floats
+    scores: Floats
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A box that may be accepted.
+
+    Attributes
+    ----------
+    box : tuple of float
+        In pixels of the photo.
+    score : float
+        The model's ranking score.
+    probability : float
+        That it is the object, as far as what was accepted so far tells.
+    """
+
+    box: tuple[float, ...]
+    score: float
+    probability: float
+
+
+class Proposer:
+    """Searches photos with a model, one after the other, in a thread of its own.
+
+    Parameters
+    ----------
+    photos : Photos
+        The photos.
+    store : Store
+        Their boxes: those that are done say what scores are worth.
+    tell : callable
+        Called as `tell(name)` from that thread when a photo was searched.
+    """
+
+    def __init__(self, photos: Photos, store: Store, tell: Callable[[str], None]) -> None:
+        self._photos = photos
+        self._store = store
+        self._tell = tell
+        self._detector: Detector | None = None
+        self._found: dict[str, Found] = {}
+        self._urgent: OrderedDict[str, None] = OrderedDict()
+        self._waiting: OrderedDict[str, None] = OrderedDict()
+        self._changed = threading.Condition()
+        self._is_closed = False
+        self._scaling = USUAL
+        self._scaled_at = -1
+        self._thread = threading.Thread(target=self._work, name="proposals", daemon=True)
+        self._thread.start()
+
+    @property
+    def has_model(self) -> bool:
+        """Whether anything is proposed."""
+        return self._detector is not None
+
+    @property
+    def n_searched(self) -> int:
+        """Photos that were searched with the model."""
+        return len(self._found)
+
+    def use(self, cascade: Cascade | None, settings: dict[str, Any] | None = None) -> None:
+        """Search all photos with a model; what was found with another one is forgotten.
+
+        Parameters
+        ----------
+        cascade : Cascade or None
+            The model; None for none.
+        settings : dict, optional
+            Of the detector.
+        """
+        kept = {name: value for name, value in (settings or {}).items() if name in {"scale_factor"}}
+        detector = None
+        if cascade is not None:
+            detector = Detector(cascade, min_neighbors=CURVE_NEIGHBORS, n_threads=1, **kept)
+        with self._changed:
+            self._detector = detector
+            self._found.clear()
+            self._urgent.clear()
+            self._waiting = OrderedDict.fromkeys(self._photos if detector else ())
+            self._scaled_at = -1
+            self._changed.notify()
+
+    def add(self, name: str) -> None:
+        """Search a new photo, too."""
+        with self._changed:
+            if self._detector is not None:
+                self._waiting[name] = None
+                self._changed.notify()
+
+    def close(self) -> None:
+        """End the thread."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify()
+        self._thread.join()
+
+    def found(self, name: str) -> Found | None:
+        """Return what was found in a photo; None if it was not searched yet."""
+        return self._found.get(name)
+
+    def hurry(self, names: Sequence[str]) -> None:
+        """Search these photos next, the first of them first."""
+        with self._changed:
+            for name in reversed(names):
+                if name in self._waiting:
+                    self._urgent[name] = None
+                    self._urgent.move_to_end(name)
+            self._changed.notify()
+
+    def proposals(self, name: str, labels: Labels) -> list[Proposal] | None:
+        """Return what may be accepted in a photo, the highest scores first.
+
+        Parameters
+        ----------
+        name : str
+            Of the photo.
+        labels : Labels
+            Its boxes, and what was rejected.
+
+        Returns
+        -------
+        list of Proposal or None
+            None if the photo was not searched yet.
+        """
+        found = self.found(name)
+        if found is None:
+            return None if self.has_model else []
+        if labels.done:
+            return []
+        probabilities = self.scaling().probability(found.scores)
+        taken = [*(one.box for one in labels.boxes.values()), *labels.false_alarms]
+        is_free = (
+            overlaps(found.boxes, np.array(taken, np.float64).reshape(-1, 4)).max(axis=1, initial=0.0) < TAKEN
+        )
+        shown = np.flatnonzero(is_free & (probabilities >= LEAST_PROBABILITY))
+        rows = zip(found.boxes[shown], found.scores[shown], probabilities[shown], strict=True)
+        return [
+            Proposal(tuple(map(float, box)), round(float(score), 2), round(float(probability), 3))
+            for box, score, probability in rows
+        ]
+
+    def scaling(self) -> PlattScaling:
+        """Return how probable the object is at a score: what was found in photos that are done tells it."""
+        revision = self._store.revision
+        if self._scaled_at != revision:
+            self._scaled_at = revision
+            self._scaling = self._fitted()
+        return self._scaling
+
+    def _fitted(self) -> PlattScaling:
+        scores, hits = [np.empty(0)], [np.empty(0, np.bool_)]
+        for picture in self._store.pictures():
+            found = self.found(picture.name)
+            if found is not None:
+                ignored = np.array(picture.ignored).reshape(-1, 4)
+                judged = IoU().match(
+                    found.boxes, found.scores, np.array(picture.boxes).reshape(-1, 4), ignored
+                )
+                scores.append(found.scores[~judged.ignored])
+                hits.append(judged.hits[~judged.ignored])
+        values, is_hit = np.concatenate(scores), np.concatenate(hits)
+        if min(int(is_hit.sum()), int((~is_hit).sum())) < FEWEST_DECISIONS:
+            return USUAL
+        fitted = PlattScaling.fit(values, is_hit)
+        return fitted if fitted.slope < 0 else USUAL
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                while not (self._is_closed or self._waiting):
+                    self._changed.wait()
+                if self._is_closed:
+                    return
+                detector = self._detector
+                name = next(reversed(self._urgent)) if self._urgent else next(iter(self._waiting))
+                self._urgent.pop(name, None)
+                self._waiting.pop(name, None)
+            if detector is None:
+                continue
+            found = self._search(detector, name)
+            with self._changed:
+                if detector is not self._detector:
+                    continue
+                self._found[name] = found
+            self._tell(name)
+
+    def _search(self, detector: Detector, name: str) -> Found:
+        try:
+            size = self._photos.size(name)
+            pixels = read_reduced(self._photos.path(name), SIDE)
+        except ImageError:  # the page says so where it shows the photo
+            return Found(np.empty((0, 4)), np.empty(0))
+        found = detector.detect(to_gray(pixels))
+        scale = np.array([size.width / pixels.shape[1], size.height / pixels.shape[0]] * 2)
+        best_first = np.argsort(-found.ranking_scores, kind="stable")
+        return Found((found.boxes * scale)[best_first].round(1), found.ranking_scores[best_first])

@@ -1,0 +1,334 @@
+"""What a page works on: photos, their boxes, a model, and work in the background; answers are plain values."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from vjcascade.errors import SettingsError
+from vjcascade.evaluation import Candidate
+from vjcascade.formats.annotations.writing import WRITABLE, write_annotations
+from vjcascade.imaging import as_jpeg, read_reduced
+from vjcascade.labelling.changes import Change, MarkDone, RejectPlace, decoded_changes
+from vjcascade.labelling.hub import Hub
+from vjcascade.labelling.live import Kind, LiveDetector, LiveFound, LiveSettings, keep_frame
+from vjcascade.labelling.models import load_candidate
+from vjcascade.labelling.ordering import Order, Worth, ordered, worth
+from vjcascade.labelling.photos import Photos, ScaledCopies
+from vjcascade.labelling.proposals import SURE, Proposer
+from vjcascade.labelling.retraining import NOW, Retrainer, Start, Task
+from vjcascade.labelling.reviewing import Mistake, Reviewer, cut_around
+from vjcascade.labelling.store import Store
+
+SECONDS_BETWEEN_ORDERS = 2.0
+"""While photos are searched, pages are told so often that their order has changed."""
+
+CUT_SIDE = 200
+"""Pixels of the pictures of mistakes."""
+
+KEPT_WORTH = 1e9
+"""Frames that were kept on purpose come before all other photos."""
+
+
+class ExportRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A wish for a file of boxes.
+
+    Attributes
+    ----------
+    kind : str
+        The format.
+    """
+
+    kind: str
+
+
+class TrainRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A wish for a new model.
+
+    Attributes
+    ----------
+    start : str
+        "fresh" or "continue".
+    label : str
+        The kind of object.
+    """
+
+    start: Start
+    label: str
+
+
+@dataclass(frozen=True)
+class SessionOptions:
+    """What a session begins with.
+
+    Attributes
+    ----------
+    model : Path or None
+        That proposes boxes.
+    labels : tuple of str
+        Kinds of objects that are offered.
+    negatives : tuple of Path
+        Photos without the object, for training.
+    tab : str
+        What the page shows first.
+    """
+
+    model: Path | None = None
+    labels: tuple[str, ...] = ()
+    negatives: tuple[Path, ...] = ()
+    tab: str = "label"
+
+
+class Session:
+    """All that the pages of one server share.
+
+    Parameters
+    ----------
+    photos : Photos
+        What is labelled.
+    store : Store
+        Its boxes.
+    options : SessionOptions
+        The model, and what else is known.
+
+    Raises
+    ------
+    ModelError
+        If the model cannot be used.
+    """
+
+    def __init__(self, photos: Photos, store: Store, options: SessionOptions) -> None:
+        self.hub = Hub()
+        self.photos = photos
+        self.store = store
+        self._options = options
+        self._copies = ScaledCopies(photos)
+        self._kept: dict[str, str] = {}
+        self._order_told = 0.0
+        for label in options.labels:
+            store.add_label(label)
+        self._model: Path | None = None
+        self._candidate: Candidate | None = None
+        self._live: LiveDetector | None = None
+        self._proposer = Proposer(photos, store, self._photo_searched)
+        self._reviewer = Reviewer(lambda: self.hub.publish("review"))
+        self._retrainer = Retrainer(store, lambda: self.hub.publish("train"), self._use_better)
+        try:
+            if options.model is not None:
+                self._use(options.model)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End all that goes on."""
+        self.hub.close()
+        self._retrainer.close()
+        self._proposer.close()
+
+    # What pages read
+
+    def state(self) -> dict[str, Any]:
+        """Return what a page needs to begin."""
+        window = self._candidate.cascade.window if self._candidate else None
+        return {
+            "folder": str(self.photos.folder.absolute()),
+            "file": str(self.store.path),
+            "labels": self.store.names_of_labels or ["object"],
+            "model": None if self._model is None else str(self._model),
+            "aspect": window.width / window.height if window else None,
+            "tab": self._options.tab,
+            "notes": list(self.photos.notes),
+            "formats": list(WRITABLE),
+            "sure": SURE,
+            "review": self._reviewer.state,
+            "train": self._retrainer.state,
+            **self.counts(),
+        }
+
+    def counts(self) -> dict[str, int]:
+        """Return how far labelling is."""
+        summary = self.store.summary()
+        known = [summary[name] for name in self.photos if name in summary]
+        return {
+            "n_photos": len(self.photos),
+            "n_done": sum(done for done, _ in known),
+            "n_boxes": sum(n for _, n in known),
+            "n_searched": self._proposer.n_searched if self._proposer.has_model else len(self.photos),
+        }
+
+    def queue(self, order: Order) -> list[tuple[str, bool, int, str]]:
+        """Return all photos in their order: name, whether it is done, number of boxes, why it comes here."""
+        summary = self.store.summary()
+        names = list(self.photos)
+        if self._proposer.has_model:
+            scaling = self._proposer.scaling()
+            worths = {name: worth(self._proposer.found(name), scaling) for name in names}
+        else:
+            worths = {name: Worth(0.0, "") for name in names}
+        worths |= {name: Worth(KEPT_WORTH, reason) for name, reason in self._kept.items()}
+        rows = ((name, *summary.get(name, (False, 0))) for name in ordered(names, worths, order))
+        return [(name, done, n_boxes, "" if done else worths[name].reason) for name, done, n_boxes in rows]
+
+    def photo(self, name: str) -> dict[str, Any]:
+        """Return all that is known of a photo."""
+        labels = self.store.labels(name)
+        proposals = self._proposer.proposals(name, labels)
+        if proposals is None:
+            self._proposer.hurry([name])
+        return {
+            "name": name,
+            "width": labels.size.width,
+            "height": labels.size.height,
+            "done": labels.done,
+            "use": labels.use,
+            "revision": labels.revision,
+            "boxes": [msgspec.to_builtins(box) for box in list(labels.boxes.values())],
+            "false_alarms": [list(place) for place in labels.false_alarms],
+            "proposals": None if proposals is None else [asdict(one) for one in proposals],
+        }
+
+    def picture(self, name: str, side: int) -> bytes:
+        """Return a copy of a photo as JPEG; its longer side has at least `side` pixels where the photo has them."""
+        return self._copies.copy(name, side)
+
+    def mistakes(self) -> list[dict[str, Any]]:
+        """Return what the review has found."""
+        return [
+            {
+                **asdict(one),
+                "cut": list(cut_around(one, self.photos.size(one.photo))),
+                "use": self.store.labels(one.photo).use,
+            }
+            for one in self._reviewer.mistakes
+        ]
+
+    def mistake_picture(self, number: int) -> bytes:
+        """Return what a mistake looks like, as JPEG."""
+        mistake = self._mistake(number)
+        size = self.photos.size(mistake.photo)
+        x, y, width, height = cut_around(mistake, size)
+        wanted = round(max(size) * min(CUT_SIDE / max(width, height), 1.0))
+        image = read_reduced(self.photos.path(mistake.photo), wanted)
+        scale = image.shape[1] / size.width
+        left, top = round(x * scale), round(y * scale)
+        cut = image[
+            top : max(round((y + height) * scale), top + 1), left : max(round((x + width) * scale), left + 1)
+        ]
+        return as_jpeg(np.ascontiguousarray(cut))
+
+    # What pages change
+
+    def apply(self, data: bytes) -> dict[str, Any]:
+        """Make the changes of a message; return once they are on the disk."""
+        return self.change(decoded_changes(data))
+
+    def change(self, changes: Sequence[Change]) -> dict[str, Any]:
+        """Make changes, and tell all pages; return once they are on the disk."""
+        changed = self.store.apply(changes)
+        for name in changed:
+            self.hub.publish("photo", name=name, revision=self.store.labels(name).revision)
+        for change in changes:
+            if isinstance(change, MarkDone) and change.done:
+                self._kept.pop(change.photo, None)
+        return {"revision": self.store.revision, **self.counts()}
+
+    def export(self, kind: str) -> dict[str, Any]:
+        """Write the boxes of photos that are done in another format, beside their file."""
+        if kind not in WRITABLE:
+            raise SettingsError(f"{kind!r:.50} is no format; known are {', '.join(WRITABLE)}")
+        pictures = self.store.pictures()
+        if not pictures:
+            raise SettingsError("no photo is marked as done: mark those in which every object has a box")
+        path = self.store.path.parent / f"exported-{kind}{WRITABLE[kind]}"
+        write_annotations(path, pictures, kind)
+        return {"path": str(path), "n_photos": len(pictures)}
+
+    def start_review(self) -> None:
+        """Look for mistakes of the model on photos that are done."""
+        self._reviewer.start(self._needed(), self.store.pictures(), self.store.path.name)
+
+    def start_training(self, request: TrainRequest) -> None:
+        """Train a model on photos that are done."""
+        self._retrainer.start(Task(request.start, request.label, self._model, self._options.negatives))
+
+    def stop_training(self) -> None:
+        """End training."""
+        self._retrainer.stop()
+
+    def training(self) -> dict[str, Any]:
+        """Return how far training is."""
+        return self._retrainer.state
+
+    def reviewing(self) -> dict[str, Any]:
+        """Return how far the review is."""
+        return self._reviewer.state
+
+    def detect_live(self, pixels: bytes, settings: LiveSettings) -> LiveFound:
+        """Find the object in a frame."""
+        self._needed()
+        if self._live is None:
+            raise SettingsError("there is no model")
+        return self._live.detect(pixels, settings)
+
+    def keep_live(self, data: bytes, kind: Kind, boxes: Sequence[Sequence[float]]) -> dict[str, Any]:
+        """Keep a frame as a photo; where all boxes in it are false alarms, it is known as that.
+
+        Parameters
+        ----------
+        data : bytes
+            A PNG or JPEG file.
+        kind : str
+            What was wrong.
+        boxes : sequence
+            What was found, in pixels of the frame.
+
+        Returns
+        -------
+        dict
+            The name of the photo.
+        """
+        name = self.photos.add(keep_frame(self.photos.folder, data, kind))
+        self._kept[name] = "kept live: " + ("an object was missed" if kind == "miss" else "a false alarm")
+        if kind == "false-alarm":
+            places = [(float(x), float(y), float(w), float(h)) for x, y, w, h in boxes]
+            self.change([*(RejectPlace(name, place) for place in places), MarkDone(name, done=False)])
+        self._proposer.add(name)
+        self.hub.publish("order")
+        return {"name": name, **self.counts()}
+
+    # What goes on meanwhile
+
+    def _needed(self) -> Candidate:
+        if self._candidate is None:
+            raise SettingsError("there is no model yet: train one, or start again with a model")
+        return self._candidate
+
+    def _mistake(self, number: int) -> Mistake:
+        found = self._reviewer.mistakes
+        if not 0 <= number < len(found):
+            raise SettingsError("the review has been made anew: load it again")
+        return found[number]
+
+    def _use(self, path: Path) -> None:
+        candidate = load_candidate(path, NOW)
+        self._model, self._candidate, self._live = path, candidate, LiveDetector(candidate)
+        self._proposer.use(candidate.cascade, {"scale_factor": candidate.detector.scale_factor})
+
+    def _use_better(self, path: Path) -> None:
+        self._use(path)
+        self.hub.publish("model", model=str(path))
+
+    def _photo_searched(self, name: str) -> None:
+        self.hub.publish("proposals", name=name)
+        now = time.monotonic()
+        counts = self.counts()
+        if now - self._order_told > SECONDS_BETWEEN_ORDERS or counts["n_searched"] == counts["n_photos"]:
+            self._order_told = now
+            self.hub.publish("order", **counts)

@@ -1,0 +1,521 @@
+"""The boxes of photos: one file in COCO's JSON, on the disk before a change is answered.
+
+Beside what COCO knows, an image has `done` (all its objects have boxes), `use` ("train" or "validate") and
+`false_alarms` (places that a model took for the object); other programs pass these over. An image is in the file once
+somebody has touched it. Images that are in the file and not among the photos stay in it as they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from vjcascade.errors import SettingsError
+from vjcascade.files import write_atomic
+from vjcascade.formats.annotations.pictures import (
+    AnnotatedObject,
+    AnnotatedPicture,
+    Annotations,
+    Coordinates,
+    checked_box,
+    known_size,
+    read_bytes,
+)
+from vjcascade.formats.annotations.writing import relative_name
+from vjcascade.labelling.changes import (
+    BoxFlag,
+    Change,
+    DeleteBox,
+    MarkDone,
+    PutBox,
+    RejectPlace,
+    RestorePlace,
+    Use,
+    UsePhoto,
+    rounded_place,
+)
+from vjcascade.labelling.photos import Photos, readable_size
+from vjcascade.types import Size
+
+LABELS_NAME = "labels.json"
+"""The file in the photos' folder."""
+
+PROGRAM = "boxes of vjcascade label"
+"""By which such a file is known: others are not written over."""
+
+SHARE_TO_VALIDATE = 0.25
+"""Of the photos, told by their names, so that it does not depend on their order."""
+
+LEAST_SIDE = 1.0
+"""Pixels."""
+
+
+class _Info(msgspec.Struct):
+    description: str = ""
+    version: str = "1"
+
+
+class _Image(msgspec.Struct):
+    id: int
+    file_name: str
+    width: int
+    height: int
+    done: bool = False
+    use: Use = "train"
+    false_alarms: list[Coordinates] = []  # msgspec copies an empty list
+
+
+class _Annotation(msgspec.Struct, omit_defaults=True):
+    id: int
+    image_id: int
+    category_id: int
+    bbox: Coordinates
+    area: float
+    iscrowd: Literal[0, 1]
+    ignore: Literal[0, 1] = 0
+    score: float | None = None
+
+
+class _Category(msgspec.Struct):
+    id: int
+    name: str
+
+
+class _Dataset(msgspec.Struct):
+    info: _Info
+    images: list[_Image]
+    annotations: list[_Annotation]
+    categories: list[_Category]
+
+
+class Box(msgspec.Struct, frozen=True):
+    """A box that was drawn or accepted.
+
+    Attributes
+    ----------
+    id : int
+        Its own among all boxes of the file.
+    box : Coordinates
+        In pixels of the upright photo.
+    label : str
+        The kind of object.
+    flag : str
+        Why it does not count; empty where it does.
+    score : float or None
+        Of the model that proposed it.
+    """
+
+    id: int
+    box: Coordinates
+    label: str
+    flag: BoxFlag = ""
+    score: float | None = None
+
+
+@dataclass
+class Labels:
+    """What is known of a photo.
+
+    Attributes
+    ----------
+    size : Size
+        In pixels.
+    use : str
+        What the photo serves, "train" or "validate".
+    boxes : dict of int to Box
+        By their numbers.
+    false_alarms : list of Coordinates
+        Places that a model took for the object.
+    done : bool
+        Whether all objects have boxes.
+    revision : int
+        Rises with every change of any photo.
+    """
+
+    size: Size
+    use: Use
+    boxes: dict[int, Box] = field(default_factory=dict)
+    false_alarms: list[Coordinates] = field(default_factory=list)
+    done: bool = False
+    revision: int = 0
+
+
+class Store:
+    """The boxes of photos, in memory and on disk; safe to share between threads.
+
+    Parameters
+    ----------
+    photos : Photos
+        The photos.
+    path : Path
+        The file; need not be there.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+
+    Raises
+    ------
+    SettingsError
+        If the file was written by another program, or is damaged.
+    SourceError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> from vjcascade.imaging import write_image
+    >>> import numpy as np
+    >>> write_image("a.png", np.zeros((30, 40), np.uint8))
+    >>> store = Store(Photos.below(Path()), Path("labels.json"))
+    >>> store.apply([PutBox("a.png", 7, (3, 4, 12, 12), "face")])
+    ['a.png']
+    >>> Store(Photos.below(Path()), Path("labels.json")).labels("a.png").boxes[7].box
+    (3.0, 4.0, 12.0, 12.0)
+    """
+
+    def __init__(self, photos: Photos, path: Path) -> None:
+        self.path = path
+        self._photos = photos
+        self._labels: dict[str, Labels] = {}
+        self._numbers: dict[str, int] = {}
+        self._names_of_labels: list[str] = []
+        self._lock = threading.RLock()
+        self._writing = threading.Lock()
+        self._revision = self._written = self._highest = 0
+        if path.exists():
+            self._read()
+
+    def __len__(self) -> int:
+        return sum(len(one.boxes) for one in self._labels.values())
+
+    @property
+    def names_of_labels(self) -> list[str]:
+        """The kinds of objects so far."""
+        with self._lock:
+            return list(self._names_of_labels)
+
+    @property
+    def revision(self) -> int:
+        """Rises with every change."""
+        return self._revision
+
+    def labels(self, name: str) -> Labels:
+        """Return what is known of a photo; not to be changed.
+
+        Raises
+        ------
+        SettingsError
+            If there is none of this name.
+        ImageError
+            If it cannot be read.
+        """
+        with self._lock:
+            known = self._labels.get(name)
+        return known or Labels(self._photos.size(name), usual_use(name))
+
+    def summary(self) -> dict[str, tuple[bool, int]]:
+        """Return whether each photo is done, and its number of boxes, by name; of photos that were touched."""
+        with self._lock:
+            return {name: (one.done, len(one.boxes)) for name, one in self._labels.items()}
+
+    def add_label(self, name: str) -> None:
+        """Know a kind of object of which there is no box yet."""
+        with self._lock:
+            if name not in self._names_of_labels:
+                self._names_of_labels.append(name)
+
+    def apply(self, changes: Sequence[Change]) -> list[str]:
+        """Change boxes, all of these or none, and return once they are on the disk.
+
+        Parameters
+        ----------
+        changes : sequence of Change
+            In their order.
+
+        Returns
+        -------
+        list of str
+            Names of the photos that are not as they were.
+
+        Raises
+        ------
+        SettingsError
+            If a photo is unknown or a box lies outside of it; nothing is changed.
+        ImageError
+            If a photo cannot be read; nothing is changed.
+        OSError
+            If the file cannot be written. The changes are kept in memory: another try writes them, too.
+        """
+        steps = [(one.photo, self._photos.size(one.photo), self._step(one)) for one in changes]
+        changed: dict[str, None] = {}
+        with self._lock:
+            for name, size, step in steps:
+                labels = self._labels.get(name) or Labels(size, usual_use(name))
+                if step(labels):
+                    self._labels[name] = labels
+                    self._revision += 1
+                    labels.revision = self._revision
+                    changed[name] = None
+        self.save()
+        return list(changed)
+
+    def save(self) -> None:
+        """Return once all changes so far are on the disk.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
+        wanted = self._revision
+        with self._writing:  # changes that come meanwhile wait here, and one writing takes them all along
+            if self._written >= wanted:
+                return
+            with self._lock:
+                revision, content = self._revision, self._encoded()
+            write_atomic(self.path, content)
+            self._written = revision
+
+    def take_in(self, annotations: Annotations) -> int:
+        """Take over boxes from a file of others, for photos of which nothing is known yet.
+
+        Parameters
+        ----------
+        annotations : Annotations
+            As read; all its pictures count as done.
+
+        Returns
+        -------
+        int
+            Photos taken over.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
+        n_taken = 0
+        with self._lock:
+            number = max((id_ for one in self._labels.values() for id_ in one.boxes), default=0)
+            for picture in annotations.pictures:
+                name = relative_name(picture.path, self._photos.folder)
+                size = readable_size(self._photos, name) if name in self._photos else None
+                if size is None or name in self._labels:
+                    continue
+                labels = Labels(size, usual_use(name), done=True)
+                for one in picture.objects:
+                    box = _inside(checked_box(one.box), size)
+                    if box is not None:
+                        number += 1
+                        label = one.label or "object"
+                        flag: BoxFlag = "crowd" if one.flag == "crowd" else "ignore" if one.flag else ""
+                        labels.boxes[number] = Box(number, box, label, flag, one.score)
+                        self.add_label(label)
+                self._labels[name] = labels
+                n_taken += 1
+                self._revision += 1
+                labels.revision = self._revision
+        self.save()
+        return n_taken
+
+    def pictures(
+        self, *, use: Use | None = None, is_wanted: Callable[[Labels], bool] = lambda labels: labels.done
+    ) -> list[AnnotatedPicture]:
+        """Return photos with their boxes, to be written or trained on.
+
+        Parameters
+        ----------
+        use : str, optional
+            What they serve; all if not given.
+        is_wanted : callable, optional
+            Tells which; those that are done if not given.
+
+        Returns
+        -------
+        list of AnnotatedPicture
+            In the order of the photos.
+        """
+        with self._lock:
+            known = {name: self._labels[name] for name in self._photos if name in self._labels}
+            chosen = [
+                (name, labels, list(labels.boxes.values()))
+                for name, labels in known.items()
+                if is_wanted(labels) and use in {None, labels.use}
+            ]
+        return [
+            AnnotatedPicture(place, name, self._photos.path(name), _objects(boxes), labels.size)
+            for place, (name, labels, boxes) in enumerate(chosen, start=1)
+        ]
+
+    def _step(self, change: Change) -> Callable[[Labels], bool]:
+        """Return what makes a change and tells whether there was one to make; refuse places outside the photo."""
+        match change:
+            case PutBox():
+                box = self._place(change.photo, change.box)
+                put = Box(change.id, box, change.label, change.flag, change.score)
+                return lambda labels: self._put(labels, put)
+            case DeleteBox(id=number):
+                return lambda labels: labels.boxes.pop(number, None) is not None
+            case RejectPlace():
+                place = self._place(change.photo, change.box)
+                return lambda labels: place not in labels.false_alarms and _add(labels.false_alarms, place)
+            case RestorePlace():
+                place = self._place(change.photo, change.box)
+                return lambda labels: place in labels.false_alarms and _remove(labels.false_alarms, place)
+            case MarkDone(done=done):
+                return lambda labels: _set(labels, "done", done)
+            case UsePhoto(use=use):
+                return lambda labels: _set(labels, "use", use)
+
+    def _put(self, labels: Labels, box: Box) -> bool:
+        if labels.boxes.get(box.id) == box:
+            return False
+        labels.boxes[box.id] = box
+        self.add_label(box.label)
+        return True
+
+    def _place(self, name: str, box: Coordinates) -> Coordinates:
+        place = _inside(box, self._photos.size(name))
+        if place is None:
+            shown = " ".join(f"{number:g}" for number in box)
+            raise SettingsError(f"{name}: the box {shown} is empty or lies outside of the photo")
+        return place
+
+    def _encoded(self) -> bytes:
+        names = self._names_of_labels or ["object"]
+        categories = {name: number for number, name in enumerate(names, start=1)}
+        images, annotations = [], []
+        for name, labels in self._labels.items():
+            number = self._numbers.setdefault(name, self._highest + 1)
+            self._highest = max(self._highest, number)
+            places = labels.false_alarms
+            images.append(_Image(number, name, *labels.size, labels.done, labels.use, places))
+            for one in labels.boxes.values():
+                is_ignored, is_crowd = one.flag == "ignore", one.flag == "crowd"
+                annotations.append(
+                    _Annotation(
+                        one.id,
+                        number,
+                        categories[one.label],
+                        one.box,
+                        round(one.box[2] * one.box[3], 2),
+                        1 if is_crowd else 0,
+                        1 if is_ignored else 0,
+                        one.score,
+                    )
+                )
+        kinds = [_Category(number, name) for name, number in categories.items()]
+        dataset = _Dataset(_Info(PROGRAM), images, annotations, kinds)
+        return _in_lines(dataset)
+
+    def _read(self) -> None:
+        data = read_bytes(self.path)
+        try:
+            dataset = msgspec.json.decode(data, type=_Dataset)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise SettingsError(
+                f"{self.path} was not written by vjcascade label, or is damaged ({error}): give its boxes with "
+                "--boxes, and another name for the file with --output"
+            ) from None
+        if dataset.info.description != PROGRAM:
+            raise SettingsError(
+                f"{self.path} was written by another program: give its boxes with --boxes, and another name for the "
+                "file with --output"
+            )
+        self._fill(dataset)
+
+    def _fill(self, dataset: _Dataset) -> None:
+        self._names_of_labels = list(dict.fromkeys(one.name for one in dataset.categories))
+        names = {one.id: one.name for one in dataset.categories}
+        by_number: dict[int, Labels] = {}
+        for image in dataset.images:
+            size = known_size(image.width, image.height)
+            if size is None or image.id in by_number or image.file_name in self._labels:
+                raise SettingsError(
+                    f"{self.path}: the image {image.file_name!r:.100} has no size, or is there twice; mend the file"
+                )
+            labels = Labels(size, image.use, {}, image.false_alarms, image.done)
+            by_number[image.id] = self._labels[image.file_name] = labels
+            self._numbers[image.file_name] = image.id
+            self._highest = max(self._highest, image.id)
+        for one in dataset.annotations:
+            labels_of_it, label = by_number.get(one.image_id), names.get(one.category_id)
+            if labels_of_it is None or label is None:
+                raise SettingsError(
+                    f"{self.path}: the annotation {one.id} is of no image or no category of the file; mend the file"
+                )
+            flag: BoxFlag = "crowd" if one.iscrowd else "ignore" if one.ignore else ""
+            labels_of_it.boxes[one.id] = Box(one.id, checked_box(one.bbox), label, flag, one.score)
+
+
+def is_ours(path: Path) -> bool:
+    """Tell whether a file was written by a `Store`.
+
+    Examples
+    --------
+    >>> is_ours(Path("nowhere.json"))
+    False
+    """
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_START)) == _START
+
+
+_START = b'{"info": ' + msgspec.json.encode(_Info(PROGRAM))
+
+
+def usual_use(name: str) -> Use:
+    """Return what a photo serves unless somebody has said otherwise, by its name.
+
+    Examples
+    --------
+    >>> [usual_use(f"{number}.jpg") for number in range(4)]
+    ['validate', 'train', 'train', 'train']
+    """
+    digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest()
+    return "validate" if int.from_bytes(digest[:4]) < SHARE_TO_VALIDATE * 2**32 else "train"
+
+
+def _in_lines(dataset: _Dataset) -> bytes:
+    """Return the file, a line for each photo and box, so that programs that compare versions show which changed."""
+    parts = []
+    for name in ("images", "annotations", "categories"):
+        rows = b",\n".join(map(msgspec.json.encode, getattr(dataset, name)))
+        parts.append(b'"%s": [\n%s\n]' % (name.encode(), rows))
+    return b'{"info": %s,\n%s}\n' % (msgspec.json.encode(dataset.info), b",\n".join(parts))
+
+
+def _objects(boxes: Iterable[Box]) -> tuple[AnnotatedObject, ...]:
+    return tuple(AnnotatedObject(one.box, one.label, one.flag) for one in boxes)
+
+
+def _inside(box: Coordinates, size: Size) -> Coordinates | None:
+    """Return the part of a box that lies in the photo; None where there is next to nothing."""
+    x, y = max(box[0], 0.0), max(box[1], 0.0)
+    right, bottom = min(box[0] + box[2], size.width), min(box[1] + box[3], size.height)
+    place = rounded_place((x, y, right - x, bottom - y))
+    return None if min(place[2:]) < LEAST_SIDE else place
+
+
+def _add(places: list[Coordinates], place: Coordinates) -> bool:
+    places.append(place)
+    return True
+
+
+def _remove(places: list[Coordinates], place: Coordinates) -> bool:
+    places.remove(place)
+    return True
+
+
+def _set(labels: Labels, name: str, value: object) -> bool:
+    is_new: bool = getattr(labels, name) != value
+    setattr(labels, name, value)
+    return is_new
