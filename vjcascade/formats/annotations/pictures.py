@@ -7,7 +7,7 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
@@ -96,6 +96,23 @@ class AnnotatedPicture(NamedTuple):
     def ignored(self) -> tuple[Coordinates, ...]:
         """Regions that count neither as objects nor as false alarms."""
         return tuple(one.box for one in self.objects if one.flag)
+
+    @property
+    def known_size(self) -> Size:
+        """The size, which formats need to write.
+
+        Raises
+        ------
+        SourceError
+            If it is not known.
+        """
+        if self.size is None:
+            raise SourceError(f"{self.name}: its size is needed to write annotations")
+        return self.size
+
+
+NameOf: TypeAlias = Callable[[AnnotatedPicture], str]
+"""What a picture is called in a file that is written."""
 
 
 class Fault(NamedTuple):

@@ -1,4 +1,6 @@
-"""Annotations written as COCO's JSON, a data set of YOLO, Pascal VOC's XML, or CSV: others correct them, we read them.
+"""Annotations written in the formats that are read: others correct them, we read them.
+
+COCO's JSON, data sets of YOLO, Pascal VOC's XML and CSV are here, those of other tools in `tool_formats.py`.
 
 Of objects to ignore, CSV keeps the reason, COCO's JSON whether it is a crowd, Pascal VOC's XML makes all of them
 `difficult`; YOLO's text files have no place for them, and they are left out. Scores are in COCO's JSON alone. Pictures
@@ -20,16 +22,24 @@ from xml.sax.saxutils import escape
 from vjcascade.errors import SourceError
 from vjcascade.files import made_folder, write_together
 from vjcascade.formats.annotations.pictures import AnnotatedObject, AnnotatedPicture
+from vjcascade.formats.annotations.tool_formats import ONE_FILE, labelme_files_of
 from vjcascade.formats.annotations.yolo import common_folder, label_name
 from vjcascade.types import Size
 
 DIGITS = 12
 """Of the shares in YOLO's text files: enough for whole pixels to come back."""
 
-WRITABLE = {"coco": ".json", "csv": ".csv", "yolo": "", "voc": ""}
+WRITABLE = {
+    "coco": ".json",
+    "csv": ".csv",
+    "yolo": "",
+    "voc": "",
+    "labelme": "",
+    **{kind: suffix for kind, (suffix, _) in ONE_FILE.items()},
+}
 """Formats that can be written, and how the names of their files end; those of folders have no end."""
 
-FOLDER_FORMATS = ("yolo", "voc")
+FOLDER_FORMATS = ("yolo", "voc", "labelme")
 """Formats that are folders of files."""
 
 
@@ -39,11 +49,11 @@ def write_annotations(path: Path, pictures: Sequence[AnnotatedPicture], kind: st
     Parameters
     ----------
     path : Path
-        The file, or for YOLO and Pascal VOC the folder, which is made if need be.
+        The file, or for YOLO, Pascal VOC and LabelMe the folder, which is made if need be.
     pictures : sequence of AnnotatedPicture
         With their sizes.
-    kind : {"coco", "yolo", "voc", "csv"}
-        The format.
+    kind : str
+        The format, one of `WRITABLE`.
 
     Raises
     ------
@@ -76,8 +86,8 @@ def annotation_files_of(path: Path, pictures: Sequence[AnnotatedPicture], kind: 
         The file or folder.
     pictures : sequence of AnnotatedPicture
         With their sizes.
-    kind : {"coco", "yolo", "voc", "csv"}
-        The format.
+    kind : str
+        The format, one of `WRITABLE`.
 
     Returns
     -------
@@ -89,11 +99,13 @@ def annotation_files_of(path: Path, pictures: Sequence[AnnotatedPicture], kind: 
     SourceError
         As `write_annotations`.
     """
-    return _WRITERS[kind](path, pictures)
+    if kind in _WRITERS:
+        return _WRITERS[kind](path, pictures)
+    return _encoded(ONE_FILE[kind][1](path, pictures, lambda one: relative_name(one.path, path.parent)))
 
 
 def names_of_files(path: Path, pictures: Sequence[Path], kind: str) -> dict[Path, Path]:
-    """Return the text file or XML file of each picture, in a folder for all.
+    """Return the text file, XML file or JSON file of each picture, in a folder for all.
 
     Parameters
     ----------
@@ -101,7 +113,7 @@ def names_of_files(path: Path, pictures: Sequence[Path], kind: str) -> dict[Path
         The folder.
     pictures : sequence of Path
         Picture files.
-    kind : {"yolo", "voc"}
+    kind : {"yolo", "voc", "labelme"}
         The format.
 
     Returns
@@ -119,8 +131,8 @@ def names_of_files(path: Path, pictures: Sequence[Path], kind: str) -> dict[Path
     taken: dict[Path, Path] = {}
     for picture in pictures:
         name = label_name(picture, above)
-        if kind == "voc":  # whose files lie in one folder
-            name = Path("_".join(name.parts)).with_suffix(".xml")
+        if kind in _SUFFIXES:  # whose files lie in one folder
+            name = Path("_".join(name.parts)).with_suffix(_SUFFIXES[kind])
         other = taken.setdefault(name, picture)
         if other != picture:
             raise SourceError(
@@ -130,13 +142,16 @@ def names_of_files(path: Path, pictures: Sequence[Path], kind: str) -> dict[Path
     return names
 
 
+_SUFFIXES = {"voc": ".xml", "labelme": ".json"}
+
+
 def _coco(path: Path, pictures: Sequence[AnnotatedPicture]) -> dict[Path, bytes]:
     labels = _labels(pictures)
     numbers = {label: number for number, label in enumerate(labels, start=1)}
     images: list[dict[str, Any]] = []
     annotations: list[dict[str, Any]] = []
     for number, picture in enumerate(pictures, start=1):
-        width, height = _size(picture)
+        width, height = picture.known_size
         name = relative_name(picture.path, path.parent)
         images.append({"id": number, "file_name": name, "width": width, "height": height})
         for one in picture.objects:
@@ -161,7 +176,7 @@ def _csv(path: Path, pictures: Sequence[AnnotatedPicture]) -> dict[Path, bytes]:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["filename", "width", "height", "class", "xmin", "ymin", "xmax", "ymax", "ignore"])
     for picture in pictures:
-        head = [relative_name(picture.path, path.parent), *_size(picture)]
+        head = [relative_name(picture.path, path.parent), *picture.known_size]
         for one in picture.objects:
             x, y, width, height = one.box
             corners = map(_plain, (x, y, x + width, y + height))
@@ -178,7 +193,7 @@ def _yolo(path: Path, pictures: Sequence[AnnotatedPicture]) -> dict[Path, bytes]
     files: dict[Path, str] = {}
     for picture in pictures:
         lines = [
-            f"{numbers[one.label]} {_shares(one, _size(picture))}\n"
+            f"{numbers[one.label]} {_shares(one, picture.known_size)}\n"
             for one in picture.objects
             if not one.flag
         ]
@@ -196,7 +211,7 @@ def _voc(path: Path, pictures: Sequence[AnnotatedPicture]) -> dict[Path, bytes]:
 
 
 def _voc_text(picture: AnnotatedPicture, folder: Path) -> str:
-    width, height = _size(picture)
+    width, height = picture.known_size
     lines = [
         "<annotation>",
         f"  <folder>{escape(picture.path.absolute().parent.name)}</folder>",
@@ -218,11 +233,17 @@ def _voc_text(picture: AnnotatedPicture, folder: Path) -> str:
     return "\n".join([*lines, "</annotation>\n"])
 
 
+def _labelme(path: Path, pictures: Sequence[AnnotatedPicture]) -> dict[Path, bytes]:
+    names = names_of_files(path, [picture.path for picture in pictures], "labelme")
+    return _encoded(labelme_files_of(names, pictures, lambda one: relative_name(one.path, path)))
+
+
 _WRITERS: Mapping[str, Callable[[Path, Sequence[AnnotatedPicture]], dict[Path, bytes]]] = {
     "coco": _coco,
     "yolo": _yolo,
     "voc": _voc,
     "csv": _csv,
+    "labelme": _labelme,
 }
 
 
@@ -242,12 +263,6 @@ def relative_name(picture: Path, folder: Path) -> str:
 
 def _labels(pictures: Sequence[AnnotatedPicture]) -> list[str]:
     return list(dict.fromkeys(one.label for picture in pictures for one in picture.objects)) or ["object"]
-
-
-def _size(picture: AnnotatedPicture) -> Size:
-    if picture.size is None:
-        raise SourceError(f"{picture.name}: its size is needed to write annotations")
-    return picture.size
 
 
 def _plain(number: float) -> float:
