@@ -85,7 +85,7 @@ def labelme_files_of(
             }
             for one in picture.objects
         ]
-        content = {
+        content: dict[str, Any] = {
             "version": "5.4.1",
             "flags": {},
             "shapes": shapes,
