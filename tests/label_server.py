@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import time
 import urllib.parse
 from contextlib import suppress
 from dataclasses import dataclass
@@ -72,3 +73,51 @@ def noise(folder):
     for name in ("a.png", "b.png", "c.jpg"):
         write_image(folder / name, rng.integers(0, 256, (40, 60), np.uint8))
     return folder
+
+
+def boxes_of(folder, name="a.png"):
+    """Return the boxes of a photo that are on the disk."""
+    path = folder / "labels.json"
+    if not path.exists():
+        return []
+    coco = json.loads(path.read_text())
+    numbers = {one["file_name"]: one["id"] for one in coco["images"]}
+    return [one["bbox"] for one in coco["annotations"] if one["image_id"] == numbers.get(name)]
+
+
+def image_of(folder, name):
+    coco = json.loads((folder / "labels.json").read_text())
+    return next(one for one in coco["images"] if one["file_name"] == name)
+
+
+def eventually(condition, seconds=10):
+    """Wait until a condition holds, and return what it gave."""
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < end, "it did not come about"
+        time.sleep(0.02)
+    return value
+
+
+class Photo:
+    """The photo that a page shows, in pixels of the photo."""
+
+    def __init__(self, page, place=0):
+        self.page = page
+        self.tile = page.locator(".tile").nth(place)
+        self.layer = self.tile.locator("svg")
+        self.layer.wait_for()
+
+    def at(self, x, y):
+        area = self.layer.bounding_box()
+        _, _, width, height = map(float, self.layer.get_attribute("viewBox").split())
+        return area["x"] + x * area["width"] / width, area["y"] + y * area["height"] / height
+
+    def drag(self, start, end, *, release=True):
+        mouse = self.page.mouse
+        mouse.move(*self.at(*start))
+        mouse.down()
+        mouse.move(*self.at((start[0] + end[0]) / 2, (start[1] + end[1]) / 2))
+        mouse.move(*self.at(*end))
+        if release:
+            mouse.up()

@@ -26,7 +26,7 @@ def serve_folder():
 
     running = []
 
-    def call(folder, photos=None, labels=None, **options):
+    def call(folder, photos=None, file=None, **options):
         begun, failed, kept = threading.Event(), [], {}
 
         def ready(address, session):
@@ -36,7 +36,7 @@ def serve_folder():
         def work():
             try:
                 serve(
-                    Site(photos or Photos.below(folder), labels or folder / "labels.json"),
+                    Site(photos or Photos.below(folder), file or folder / "labels.json"),
                     SessionOptions(**options),
                     ready=ready,
                 )

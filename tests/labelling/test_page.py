@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from label_server import FACE, noise
+from label_server import FACE, Photo, boxes_of, eventually, image_of, noise
 
 from vjcascade.evaluation.matching import overlaps
 from vjcascade.imaging import write_image
@@ -21,57 +19,9 @@ from vjcascade.imaging import write_image
 PROJECT = Path(__file__).parents[2]
 
 
-def boxes_of(folder, name="a.png"):
-    """Return the boxes of a photo that are on the disk."""
-    path = folder / "labels.json"
-    if not path.exists():
-        return []
-    coco = json.loads(path.read_text())
-    numbers = {one["file_name"]: one["id"] for one in coco["images"]}
-    return [one["bbox"] for one in coco["annotations"] if one["image_id"] == numbers.get(name)]
-
-
-def image_of(folder, name):
-    coco = json.loads((folder / "labels.json").read_text())
-    return next(one for one in coco["images"] if one["file_name"] == name)
-
-
-def eventually(condition, seconds=10):
-    """Wait until a condition holds, and return what it gave."""
-    end = time.monotonic() + seconds
-    while not (value := condition()):
-        assert time.monotonic() < end, "it did not come about"
-        time.sleep(0.02)
-    return value
-
-
-class Photo:
-    """The photo that a page shows, in pixels of the photo."""
-
-    def __init__(self, page, place=0):
-        self.page = page
-        self.tile = page.locator(".tile").nth(place)
-        self.layer = self.tile.locator("svg")
-        self.layer.wait_for()
-
-    def at(self, x, y):
-        area = self.layer.bounding_box()
-        _, _, width, height = map(float, self.layer.get_attribute("viewBox").split())
-        return area["x"] + x * area["width"] / width, area["y"] + y * area["height"] / height
-
-    def drag(self, start, end, *, release=True):
-        mouse = self.page.mouse
-        mouse.move(*self.at(*start))
-        mouse.down()
-        mouse.move(*self.at((start[0] + end[0]) / 2, (start[1] + end[1]) / 2))
-        mouse.move(*self.at(*end))
-        if release:
-            mouse.up()
-
-
 @pytest.fixture(scope="module")
 def served(serve_folder, tmp_path_factory):
-    return serve_folder(noise(tmp_path_factory.mktemp("page") / "photos"), labels=None)
+    return serve_folder(noise(tmp_path_factory.mktemp("page") / "photos"))
 
 
 @pytest.fixture
@@ -138,7 +88,7 @@ def test_everything_can_be_done_by_keys(fresh, open_page):
 
 
 def test_labels_shape_zoom_and_export(serve_folder, photos, open_page):
-    served = serve_folder(photos, labels=None, model=None)
+    served = serve_folder(photos, model=None)
     page = open_page(served.address)
     photo = Photo(page)
     page.get_by_placeholder("another kind").fill("sign")
@@ -232,7 +182,7 @@ def test_two_tabs_see_each_other_and_lose_nothing(fresh, open_page):
 
 
 def test_proposals_are_accepted_rejected_and_nudged(serve_folder, faces, face_model, open_page):
-    served = serve_folder(faces, model=face_model, labels=None)
+    served = serve_folder(faces, model=face_model)
     page = open_page(served.address)
     page.evaluate(
         "localStorage.setItem('vjcascade-count', '1'); localStorage.setItem('vjcascade-order', 'name')"

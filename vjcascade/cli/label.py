@@ -69,10 +69,11 @@ def label(
         from vjcascade.formats.annotations.reading import read_annotations
 
         read = read_annotations(boxes, pictures=[photos])
+        first = labels[0] if labels else "object"
         lines = [f"{boxes}: {fault.reason}" for fault in read.faults]
         return [
             *lines,
-            f"{boxes}: boxes of {pluralize(store.take_in(read), 'photo')} are taken over ({read.format})",
+            f"{boxes}: boxes of {pluralize(store.take_in(read, first), 'photo')} are taken over ({read.format})",
         ]
 
     options = SessionOptions(chosen, tuple(labels or ()), tuple(negatives or ()))

@@ -211,7 +211,7 @@ class Retrainer:
             f"{pluralize(n_alarms, 'false alarm')} to learn, {pluralize(len(to_validate), 'photo')} to compare on"
         )
         command = [sys.executable, "-m", "vjcascade", "train", str(boxes), str(boxes), "--label", task.label]
-        command += ["--output", str(folder / "model"), "--preset", "quick"]
+        command += ["--output", str(folder / "model"), "--preset", "quick", "--no-baseline"]
         command += ["--threads", str(max(default_threads() - 1, 1))]  # one for the page
         command += ["--events", str(folder / EVENTS_NAME)]
         command += ["--more-negatives", *more] if more else []

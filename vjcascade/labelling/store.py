@@ -283,13 +283,15 @@ class Store:
             write_atomic(self.path, content)
             self._written = revision
 
-    def take_in(self, annotations: Annotations) -> int:
+    def take_in(self, annotations: Annotations, unlabelled: str = "object") -> int:
         """Take over boxes from a file of others, for photos of which nothing is known yet.
 
         Parameters
         ----------
         annotations : Annotations
             As read; all its pictures count as done.
+        unlabelled : str
+            What objects are called whose kind the file does not tell.
 
         Returns
         -------
@@ -314,7 +316,7 @@ class Store:
                     box = _inside(checked_box(one.box), size)
                     if box is not None:
                         number += 1
-                        label = one.label or "object"
+                        label = one.label or unlabelled
                         flag: BoxFlag = "crowd" if one.flag == "crowd" else "ignore" if one.flag else ""
                         labels.boxes[number] = Box(number, box, label, flag, one.score)
                         self.add_label(label)
