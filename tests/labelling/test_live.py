@@ -111,7 +111,7 @@ def test_a_video_in_the_browser(serve_folder, tmp_path, face_model, open_page):
     page.keyboard.press("m")
     kept = eventually(lambda: list(folder.glob("live-*-miss.png")))
     assert read_image(kept[0]).shape == (512, 512, 3)
-    page.get_by_role("slider", name="least score").fill("60")
+    page.get_by_role("slider", name="least score").fill("200")
     eventually(lambda: words.inner_text().startswith("0 found"), 20)
     page.get_by_role("slider", name="least score").fill("0")
     eventually(lambda: words.inner_text()[0] not in "0k", 20)

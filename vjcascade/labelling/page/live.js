@@ -24,7 +24,7 @@ export class LiveTab {
     this.words = el("p", { role: "status" }, "Choose the webcam or a video file. Nothing leaves this machine.");
     this.sliders = {
       min_neighbors: this.#slider("min_neighbors: fewer windows find more", 0, 20, 1, 3),
-      min_score: this.#slider("least score", 0, 60, 0.5, 0),
+      min_score: this.#slider("least score", 0, 200, 1, 0),
       min_size: this.#slider("smallest object, % of the frame's height", 0, 90, 1, 0),
       side: this.#slider("pixels searched: more find smaller objects", 160, 1280, 80, SIDE),
     };
