@@ -97,27 +97,3 @@ def eventually(condition, seconds=10):
         assert time.monotonic() < end, "it did not come about"
         time.sleep(0.02)
     return value
-
-
-class Photo:
-    """The photo that a page shows, in pixels of the photo."""
-
-    def __init__(self, page, place=0):
-        self.page = page
-        self.tile = page.locator(".tile").nth(place)
-        self.layer = self.tile.locator("svg")
-        self.layer.wait_for()
-
-    def at(self, x, y):
-        area = self.layer.bounding_box()
-        _, _, width, height = map(float, self.layer.get_attribute("viewBox").split())
-        return area["x"] + x * area["width"] / width, area["y"] + y * area["height"] / height
-
-    def drag(self, start, end, *, release=True):
-        mouse = self.page.mouse
-        mouse.move(*self.at(*start))
-        mouse.down()
-        mouse.move(*self.at((start[0] + end[0]) / 2, (start[1] + end[1]) / 2))
-        mouse.move(*self.at(*end))
-        if release:
-            mouse.up()

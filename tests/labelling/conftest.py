@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 
 import numpy as np
 import pytest
 from label_server import ASTRONAUT, FACE, Served, noise
+from labelling_page import ARGUMENTS, BROWSERS, chromium as chromium_program
 
 from vjcascade.compat.data import find
 from vjcascade.imaging import read_image, write_image
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 @pytest.fixture(scope="module")
@@ -109,12 +107,11 @@ def face_model():
 def chromium():
     """Return a browser driven by Playwright."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    program = chromium_program()
     if program is None:
         pytest.skip(f"no Chromium: none of {', '.join(BROWSERS)} is installed")
     with playwright.sync_playwright() as driver:
-        arguments = ["--no-sandbox", "--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream"]
-        browser = driver.chromium.launch(executable_path=program, args=arguments)
+        browser = driver.chromium.launch(executable_path=program, args=list(ARGUMENTS))
         yield browser
         browser.close()
 

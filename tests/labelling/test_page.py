@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -11,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from label_server import FACE, Photo, boxes_of, eventually, image_of, noise
+from label_server import FACE, boxes_of, eventually, image_of, noise
+from labelling_page import Photo, chromium as chromium_program
 
 from vjcascade.evaluation.matching import overlaps
 from vjcascade.imaging import write_image
@@ -284,7 +284,7 @@ def test_a_page_outlives_its_server(photos, open_page):
 
 def test_a_killed_browser_leaves_every_box(fresh, open_page, chromium, tmp_path):
     del chromium  # skipped where there is none
-    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
+    program = chromium_program()
     script = tmp_path / "drive.py"
     script.write_text(
         "import sys\n"

@@ -129,9 +129,8 @@ def serve(
         number = listening.getsockname()[1]
         address = f"http://{HOST}:{number}/{token}/"
         server = _server(Guard(make_app(session), token, number), session.hub)
-        with listening:
-            ready(address, session)
-            server.run(sockets=[listening])
+        ready(address, session)
+        server.run(sockets=[listening])
 
 
 def open_browser(address: str) -> None:
@@ -158,13 +157,14 @@ def _address(folder: Path, port: int | None) -> Iterator[tuple[socket.socket, st
             listening = _listening(usual)
         except DeviceError:
             listening = _listening(0)
-    if not path.exists():
-        path.touch(mode=0o600)  # others on this machine may not read the token
-    write_atomic(path, msgspec.json.encode(_Address(listening.getsockname()[1], token)))
-    try:
-        yield listening, token
-    finally:
-        path.unlink(missing_ok=True)
+    with listening:
+        if not path.exists():
+            path.touch(mode=0o600)  # others on this machine may not read the token
+        write_atomic(path, msgspec.json.encode(_Address(listening.getsockname()[1], token)))
+        try:
+            yield listening, token
+        finally:
+            path.unlink(missing_ok=True)
 
 
 def _address_before(path: Path) -> _Address | None:

@@ -103,7 +103,7 @@ export class PhotoView {
     const parts = open.map((one) => this.#proposal(one, `p${photo.proposals.indexOf(one)}`)).reverse();
     const bySize = [...photo.boxes].sort((a, b) => b.box[2] * b.box[3] - a.box[2] * a.box[3]);
     parts.push(...bySize.map((one) => this.#box(one)));
-    const badges = open.map((one) => this.#badges(one));
+    const badges = open.map((one) => this.#badge(one, `p${photo.proposals.indexOf(one)}`));
     const chosen = this.chosenBox();
     this.layer.replaceChildren(...parts, ...badges, ...(chosen ? this.#handles(chosen) : []));
     if (focused !== undefined) this.#element(focused)?.focus();
@@ -205,23 +205,22 @@ export class PhotoView {
       role: "button", "aria-label": words, "aria-pressed": String(chosen) }, ...this.#rects(one.box), this.#tag(one.box, one.score.toFixed(1)));
   }
 
-  #badges(one) {
+  #badge(one, id) {
     const sure = one.probability >= this.owner.sure, [x, y, w, h] = one.box;
     const touch = BADGE * this.unit, r = Math.min(Math.max(Math.min(w, h) / 4, touch * 0.6), touch);
     // Sure ones are accepted with all others, so only a refusal is needed; unsure ones are dropped, so only a yes.
-    const kinds = sure ? ["no"] : ["yes"];
-    return svg("g", {}, ...kinds.map((kind) => {
-      const cx = Math.min(x + w + r / 2, this.photo.width - r), cy = Math.max(y - r / 2, r);
-      const mark = kind === "no" ? `M${cx - r / 2.6} ${cy - r / 2.6}l${r / 1.3} ${r / 1.3}m0 ${-r / 1.3}l${-r / 1.3} ${r / 1.3}`
-        : `M${cx - r / 2} ${cy}l${r / 2.8} ${r / 2.6}l${r / 1.7} ${-r / 1.3}`;
-      const act = (event) => {
-        event.stopPropagation();
-        if (event.button > 0) return;
-        if (kind === "no") this.owner.reject(this, [one]); else this.owner.accept(this, [one]);
-      };
-      return svg("g", { class: `badge ${kind}`, role: "img", "aria-label": kind === "no" ? "reject" : "accept", onpointerdown: act },
-        svg("circle", { class: "touch", cx, cy, r: touch }), svg("circle", { cx, cy, r }), svg("path", { d: mark }));
-    }));
+    const kind = sure ? "no" : "yes";
+    const cx = Math.min(x + w + r / 2, this.photo.width - r), cy = Math.max(y - r / 2, r);
+    const mark = sure ? `M${cx - r / 2.6} ${cy - r / 2.6}l${r / 1.3} ${r / 1.3}m0 ${-r / 1.3}l${-r / 1.3} ${r / 1.3}`
+      : `M${cx - r / 2} ${cy}l${r / 2.8} ${r / 2.6}l${r / 1.7} ${-r / 1.3}`;
+    const act = (event) => {
+      event.stopPropagation();
+      if (event.button > 0) return;
+      this.owner.activate(this);
+      if (sure) this.owner.reject(this, [one]); else this.owner.accept(this, [one]);
+    };
+    return svg("g", { class: `badge ${kind}`, "data-of": id, role: "img", "aria-label": sure ? "reject" : "accept", onpointerdown: act },
+      svg("circle", { class: "touch", cx, cy, r: touch }), svg("circle", { cx, cy, r }), svg("path", { d: mark }));
   }
 
   #handles({ box: [x, y, w, h] }) {

@@ -1,0 +1,330 @@
+"""What the page of ``vjcascade label`` saves, and how quickly it answers; both measured in Chromium.
+
+``python tools/bench_labelling.py actions PHOTOS BOXES`` has a script label photos from nothing, as somebody would who knows
+the true boxes (a CSV ``file,x,y,w,h``), until enough boxes are right: once without a model, once with its proposals. It
+counts what hands do: keys, clicks and drags. Without a model each box is a drag, and each sheet of photos a key. With one,
+a wrong box among those that would be accepted takes a click, a right one among the unsure a click, and what it missed a drag.
+
+``python tools/bench_labelling.py latency PHOTOS`` enlarges photos to 12 megapixels and goes through them, one on a screen, with
+a model that searches them meanwhile: how long from a key to the next photo on the screen, from the end of a drag to the box on
+the disk, and how long every request takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import shutil
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from labelling_page import Photo, label_server, open_browser
+
+from vjcascade.evaluation.matching import IoU
+from vjcascade.imaging import as_jpeg, read_image
+from vjcascade.labelling.proposals import SURE
+
+MIN_OVERLAP = 0.5
+"""Intersection over union from which a box is right."""
+
+MEGAPIXELS = 12
+QUALITY = 92
+
+NEXT_PHOTO = """key => new Promise((resolve) => {
+  const name = () => document.querySelector('.tile b').textContent, before = name(), began = performance.now();
+  dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+  const look = () => {
+    const image = document.querySelector('.stage img'), layer = document.querySelector('.tile svg');
+    const isThere = name() !== before && image.complete && image.naturalWidth > 0 && layer.hasAttribute('viewBox');
+    if (!isThere) { requestAnimationFrame(look); return; }
+    image.decode().then(() => requestAnimationFrame(() => resolve(performance.now() - began)), () => requestAnimationFrame(look));
+  };
+  requestAnimationFrame(look);
+})"""
+"""Presses a key; returns the milliseconds until another photo is on the screen, decoded."""
+
+WATCH_SAVING = """() => {
+  window.saved = [];
+  let began = 0;
+  addEventListener('pointerup', () => { began = performance.now(); }, true);
+  new MutationObserver(() => {
+    if (began && document.getElementById('saved').textContent === 'All saved') { window.saved.push(performance.now() - began); began = 0; }
+  }).observe(document.getElementById('saved'), { childList: true, characterData: true, subtree: true });
+}"""
+"""Notes the milliseconds from the end of a drag to the word that the server has it on the disk."""
+
+REQUESTS = """() => performance.getEntriesByType('resource').filter((one) => !one.name.endsWith('events'))
+  .map((one) => [new URL(one.name).pathname.split('/').at(-1), one.responseEnd - one.startTime])"""
+
+
+@dataclass
+class Hands:
+    """Counts what is done, and does it."""
+
+    page: Any
+    done: Counter[str] = field(default_factory=Counter)
+
+    def key(self, name: str) -> None:
+        """Press a key."""
+        self.done["keys"] += 1
+        self.page.keyboard.press(name)
+
+    def click(self, place: Any) -> None:
+        """Click on a place."""
+        self.done["clicks"] += 1
+        place.click()
+
+    def draw(self, photo: Photo, box: Sequence[float]) -> None:
+        """Draw a box from a corner under which there is nothing, or with Alt where there is no such corner."""
+        x, y, w, h = box
+        ways = [
+            ((x, y), (x + w, y + h)),
+            ((x + w, y), (x, y + h)),
+            ((x, y + h), (x + w, y)),
+            ((x + w, y + h), (x, y)),
+        ]
+        free = next((way for way in ways if self._is_free(photo, way[0])), None)
+        if free is None:
+            self.done["keys"] += 1
+            self.page.keyboard.down("Alt")
+        photo.drag(*(free or ways[0]))
+        if free is None:
+            self.page.keyboard.up("Alt")
+        self.done["drags"] += 1
+
+    def _is_free(self, photo: Photo, corner: Sequence[float]) -> bool:
+        x, y = photo.at(*corner)
+        find = "([x, y]) => !document.elementFromPoint(x, y)?.closest('[data-id], [data-handle], .badge')"
+        return bool(self.page.evaluate(find, [x, y]))
+
+    @property
+    def total(self) -> int:
+        """Keys, clicks and drags."""
+        return sum(self.done.values())
+
+    @property
+    def presses(self) -> int:
+        """A drag is two: the button goes down, and up somewhere else."""
+        return self.total + self.done["drags"]
+
+
+def true_boxes(path: Path) -> dict[str, list[list[float]]]:
+    """Return the boxes of a CSV by the names of their pictures, without folders."""
+    boxes = defaultdict(list)
+    with path.open(newline="") as file:
+        for row in csv.DictReader(file):
+            boxes[Path(row["file"]).name].append([float(row[side]) for side in "xywh"])
+    return boxes
+
+
+def n_right(folder: Path, truth: dict[str, list[list[float]]]) -> tuple[int, int]:
+    """Return how many boxes on the disk are right, and how many there are."""
+    path = folder / "labels.json"
+    if not path.exists():
+        return 0, 0
+    coco = json.loads(path.read_text())
+    names = {one["id"]: one["file_name"] for one in coco["images"]}
+    boxes = defaultdict(list)
+    for one in coco["annotations"]:
+        boxes[names[one["image_id"]]].append(one["bbox"])
+    rule = IoU(MIN_OVERLAP)
+    hits = (
+        int(rule.match(found, [1.0] * len(found), truth[name]).hits.sum()) for name, found in boxes.items()
+    )
+    return sum(hits), len(coco["annotations"])
+
+
+def label_until(
+    page: Any, folder: Path, truth: dict[str, list[list[float]]], wanted: int, sheet: int
+) -> Hands:
+    """Label photos until enough boxes are right; return what it took."""
+    page.locator("#count").select_option(str(sheet))
+    hands = Hands(page)
+    while n_right(folder, truth)[0] < wanted:
+        page.wait_for_function(
+            "!document.querySelector('.tile') || ![...document.querySelectorAll('.tile input')].some((one) => one.disabled)"
+        )
+        page.wait_for_function(
+            "![...document.querySelectorAll('.message')].some((one) => !one.hidden)", timeout=60_000
+        )
+        photos = [Photo(page, place) for place in range(page.locator(".tile").count())]
+        if not photos:
+            break
+        for photo in photos:
+            correct_photo(hands, photo, truth[photo.name])
+        before = photos[0].name
+        hands.key("Enter")
+        page.wait_for_function("name => document.querySelector('.tile b')?.textContent !== name", arg=before)
+        page.wait_for_function("document.getElementById('saved').textContent === 'All saved'")
+    return hands
+
+
+def correct_photo(hands: Hands, photo: Photo, truth: Sequence[Sequence[float]]) -> None:
+    """Do what a photo still needs before its proposals are accepted."""
+    state = hands.page.evaluate(
+        "name => fetch('photo?name=' + encodeURIComponent(name)).then((one) => one.json())", photo.name
+    )
+    proposals = state["proposals"]
+    boxes = [one["box"] for one in proposals]
+    matches = IoU(MIN_OVERLAP).match(
+        np.array(boxes).reshape(-1, 4), [one["score"] for one in proposals], np.array(truth).reshape(-1, 4)
+    )
+    for number, (one, is_hit) in enumerate(zip(proposals, matches.hits.tolist(), strict=True)):
+        if is_hit != (one["probability"] >= SURE):
+            hands.click(photo.layer.locator(f".badge[data-of=p{number}]"))
+    found = set(matches.objects[matches.hits].tolist())
+    for number, box in enumerate(truth):
+        if number not in found:
+            hands.draw(photo, box)
+
+
+def count_actions(arguments: argparse.Namespace) -> None:
+    truth = true_boxes(arguments.boxes)
+    names = [path for path in sorted(arguments.photos.iterdir()) if path.name in truth][: arguments.n_photos]
+    totals = {}
+    print(
+        f"{len(names)} photos with {sum(len(truth[path.name]) for path in names)} objects, {arguments.sheet} on a sheet; until {arguments.wanted} boxes are right"
+    )
+    print(
+        "| | keys | clicks | drags | actions | presses | right boxes | boxes | seconds |\n|---|---|---|---|---|---|---|---|---|"
+    )
+    with open_browser() as browser:
+        for way, words in {
+            "without a model": [],
+            f"proposals of {arguments.model}": ["--model", arguments.model],
+        }.items():
+            with copied(names) as folder, label_server(folder, "--labels", "face", *words) as (_, address):
+                page = browser.new_context(
+                    viewport={"width": 1920, "height": 1080}, bypass_csp=True
+                ).new_page()
+                page.goto(address)
+                if words:
+                    page.wait_for_function(
+                        "!document.getElementById('counts').textContent.includes('searched')", timeout=600_000
+                    )
+                    page.reload()
+                page.wait_for_selector("html[data-ready]")
+                began = time.monotonic()
+                hands = label_until(page, folder, truth, arguments.wanted, arguments.sheet)
+                totals[way] = hands
+                cells = [hands.done[kind] for kind in ("keys", "clicks", "drags")]
+                cells += [
+                    hands.total,
+                    hands.presses,
+                    *n_right(folder, truth),
+                    round(time.monotonic() - began),
+                ]
+                print(f"| {way} | {' | '.join(map(str, cells))} |", flush=True)
+                page.context.close()
+    without, with_model = totals.values()
+    print(
+        f"with proposals: {with_model.total / without.total:.3f} of the actions, {with_model.presses / without.presses:.3f} of the presses"
+    )
+
+
+@contextmanager
+def copied(paths: Sequence[Path]) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as place:
+        for path in paths:
+            shutil.copy(path, place)
+        yield Path(place)
+
+
+def enlarge(source: Path, target: Path) -> None:
+    """Write a photo anew with 12 megapixels, with some noise: enlarged pixels alone would be decoded too easily."""
+    from PIL import Image
+
+    picture = Image.fromarray(read_image(source)).convert("RGB")
+    factor = (MEGAPIXELS * 1e6 / (picture.width * picture.height)) ** 0.5
+    large = np.asarray(
+        picture.resize(
+            (round(picture.width * factor), round(picture.height * factor)), Image.Resampling.BICUBIC
+        )
+    )
+    noise = np.random.default_rng(0).normal(0, 6, large.shape[:2])[:, :, np.newaxis]
+    target.write_bytes(as_jpeg(np.clip(large + noise, 0, 255).astype(np.uint8), QUALITY))
+
+
+def measure_latency(arguments: argparse.Namespace) -> None:
+    import os
+
+    with tempfile.TemporaryDirectory() as place, open_browser() as browser:
+        folder = Path(place)
+        for path in sorted(arguments.photos.iterdir())[: arguments.n_photos]:
+            enlarge(path, folder / f"{path.stem}.jpg")
+        sizes = [path.stat().st_size for path in folder.iterdir()]
+        print(
+            f"{len(sizes)} photos of {MEGAPIXELS} megapixels, {np.mean(sizes) / 1e6:.1f} MB each; {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}; {arguments.pause:g} s for each photo"
+        )
+        with label_server(folder, "--model", arguments.model) as (_, address):
+            page = browser.new_context(viewport={"width": 1920, "height": 1080}, bypass_csp=True).new_page()
+            page.goto(address)
+            page.wait_for_selector("html[data-ready]")
+            page.locator("#count").select_option("1")
+            page.wait_for_function("document.querySelector('.stage img')?.naturalWidth > 0")
+            page.evaluate(WATCH_SAVING)
+            shown = []
+            for _ in range(len(sizes) - 2):
+                time.sleep(arguments.pause)
+                photo = Photo(page)
+                area = photo.layer.get_attribute("viewBox").split()
+                width, height = float(area[2]), float(area[3])
+                photo.drag((0.02 * width, 0.85 * height), (0.12 * width, 0.97 * height))
+                page.wait_for_function("document.getElementById('saved').textContent === 'All saved'")
+                shown.append(page.evaluate(NEXT_PHOTO, "PageDown"))
+            saved = page.evaluate("window.saved")
+            requests = defaultdict(list)
+            for name, taken in page.evaluate(REQUESTS):
+                requests[name].append(taken)
+    print("| milliseconds | n | median | 95 % | most |\n|---|---|---|---|---|")
+    print(row("a key, until the next photo is on the screen", shown))
+    print(row("a drag, until the box is on the disk", saved))
+    for name in ("changes", "photo", "picture", "queue"):
+        print(row(f"requests for {name}", requests[name]))
+    print(f"load afterwards {os.getloadavg()[0]:.1f}")
+
+
+def row(name: str, values: Sequence[float]) -> str:
+    if not values:
+        return f"| {name} | 0 | | | |"
+    middle, high = np.percentile(values, [50, 95])
+    return f"| {name} | {len(values)} | {middle:.0f} | {high:.0f} | {max(values):.0f} |"
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(required=True)
+    actions = commands.add_parser("actions")
+    actions.set_defaults(run=count_actions)
+    actions.add_argument("photos", type=Path)
+    actions.add_argument("boxes", type=Path)
+    actions.add_argument("--model", default="frontalface")
+    actions.add_argument("--n-photos", type=int, default=200)
+    actions.add_argument("--wanted", type=int, default=300, help="boxes that shall be right")
+    actions.add_argument("--sheet", type=int, default=12, help="photos on a screen")
+    latency = commands.add_parser("latency")
+    latency.set_defaults(run=measure_latency)
+    latency.add_argument("photos", type=Path)
+    latency.add_argument("--model", default="frontalface")
+    latency.add_argument("--n-photos", type=int, default=60)
+    latency.add_argument("--pause", type=float, default=1.0, help="seconds that are spent on a photo")
+    return parser.parse_args()
+
+
+def main() -> None:
+    arguments = options()
+    arguments.run(arguments)
+
+
+if __name__ == "__main__":
+    main()
