@@ -25,7 +25,7 @@ DIGITS = 6
 Files = dict[Path, str]
 
 
-def opencv_list_files(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameOf) -> Files:
+def _opencv_list(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameOf) -> Files:
     """Return an `info.dat`."""
     lines = []
     for picture in pictures:
@@ -34,7 +34,7 @@ def opencv_list_files(path: Path, pictures: Sequence[AnnotatedPicture], name_of:
     return {path: _ended(lines)}
 
 
-def via_files(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameOf) -> Files:
+def _via(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameOf) -> Files:
     """Return a project of VIA 2."""
     content: dict[str, Any] = {}
     for picture in pictures:
@@ -53,7 +53,7 @@ def via_files(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameOf)
     return {path: json.dumps(project, indent=1) + "\n"}
 
 
-def via_csv_files(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameOf) -> Files:
+def _via_csv(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameOf) -> Files:
     """Return a table as VIA exports it."""
     columns = (
         "filename file_size file_attributes region_count region_id region_shape_attributes region_attributes"
@@ -71,7 +71,27 @@ def via_csv_files(path: Path, pictures: Sequence[AnnotatedPicture], name_of: Nam
 def labelme_files_of(
     names: Mapping[Path, Path], pictures: Sequence[AnnotatedPicture], name_of: NameOf
 ) -> Files:
-    """Return a file of LabelMe's for each picture, by the names that these have."""
+    """Return a file of LabelMe's for each picture.
+
+    Parameters
+    ----------
+    names : mapping of Path to Path
+        The file of each picture.
+    pictures : sequence of AnnotatedPicture
+        With their sizes.
+    name_of : callable
+        What a picture is called in its file.
+
+    Returns
+    -------
+    dict of Path to str
+        The texts by file.
+
+    Raises
+    ------
+    SourceError
+        If the size of a picture is not known.
+    """
     files = {}
     for picture in pictures:
         width, height = picture.known_size
@@ -98,7 +118,7 @@ def labelme_files_of(
     return files
 
 
-def imglab_files(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameOf) -> Files:
+def _imglab(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameOf) -> Files:
     """Return a data set of dlib's imglab."""
     lines = ["<?xml version='1.0' encoding='UTF-8'?>", "<dataset>", "<images>"]
     for picture in pictures:
@@ -113,7 +133,7 @@ def imglab_files(path: Path, pictures: Sequence[AnnotatedPicture], name_of: Name
     return {path: _ended([*lines, "</images>", "</dataset>"])}
 
 
-def fddb_files(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameOf) -> Files:
+def _fddb(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameOf) -> Files:
     """Return a list of ellipses, each the one that fits into its box; the longer half axis comes first."""
     lines = []
     for picture in pictures:
@@ -125,7 +145,7 @@ def fddb_files(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameOf
     return {path: _ended(lines)}
 
 
-def wider_files(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameOf) -> Files:
+def _wider(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameOf) -> Files:
     """Return a list like those of WIDER FACE; objects to ignore are invalid, difficult ones heavily blurred."""
     lines = []
     for picture in pictures:
@@ -137,7 +157,7 @@ def wider_files(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameO
     return {path: _ended(lines)}
 
 
-def matlab_files(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameOf) -> Files:
+def _matlab(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameOf) -> Files:
     """Return a table of ground truth with a column for each label; pixels are counted from 1."""
     labels = list(dict.fromkeys(one.label for picture in pictures for one in picture.objects)) or ["object"]
     rows: list[list[object]] = [["imageFilename", *labels]]
@@ -154,13 +174,13 @@ def matlab_files(path: Path, pictures: Sequence[AnnotatedPicture], name_of: Name
 Writer = Callable[[Path, Sequence[AnnotatedPicture], NameOf], Files]
 
 ONE_FILE: Mapping[str, tuple[str, Writer]] = {
-    "opencv": (".dat", opencv_list_files),
-    "via": (".json", via_files),
-    "via-csv": (".csv", via_csv_files),
-    "imglab": (".xml", imglab_files),
-    "fddb": (".txt", fddb_files),
-    "wider": (".txt", wider_files),
-    "matlab": (".csv", matlab_files),
+    "opencv": (".dat", _opencv_list),
+    "via": (".json", _via),
+    "via-csv": (".csv", _via_csv),
+    "imglab": (".xml", _imglab),
+    "fddb": (".txt", _fddb),
+    "wider": (".txt", _wider),
+    "matlab": (".csv", _matlab),
 }
 """Formats of one file each: how its name ends, and what writes it."""
 
