@@ -28,9 +28,8 @@ from typing import Any
 import numpy as np
 from labelling_page import Photo, label_server, open_browser
 
-from vjcascade.evaluation.matching import IoU
+from vjcascade.evaluation.matching import IoU, Matches
 from vjcascade.imaging import as_jpeg, read_image
-from vjcascade.labelling.proposals import SURE
 
 MIN_OVERLAP = 0.5
 """Intersection over union from which a box is right."""
@@ -61,6 +60,12 @@ WATCH_SAVING = """() => {
 }"""
 """Notes the milliseconds from the end of a drag to the word that the server has it on the disk."""
 
+PROPOSALS = """layer => [...layer.querySelectorAll('.proposal')].map((one) => ({
+  id: one.dataset.id, isSure: one.classList.contains('sure'), score: Number(one.querySelector('text').textContent),
+  box: ['x', 'y', 'width', 'height'].map((side) => Number(one.querySelector('.line').getAttribute(side))),
+}))"""
+"""What a photo shows that may be accepted."""
+
 REQUESTS = """() => performance.getEntriesByType('resource').filter((one) => !one.name.endsWith('events'))
   .map((one) => [new URL(one.name).pathname.split('/').at(-1), one.responseEnd - one.startTime])"""
 
@@ -80,7 +85,20 @@ class Hands:
     def click(self, place: Any) -> None:
         """Click on a place."""
         self.done["clicks"] += 1
-        place.click()
+        place.click(timeout=5000)
+
+    def decide(self, photo: Photo, proposal: str, *, accept: bool) -> None:
+        """Click on the badge of a proposal; where another one covers it, choose the box, and press a key."""
+        badge = photo.layer.locator(f".badge[data-of={proposal}]")
+        area = badge.bounding_box()
+        middle = [area["x"] + area["width"] / 2, area["y"] + area["height"] / 2]
+        find = "([x, y]) => document.elementFromPoint(x, y)?.closest('.badge')?.dataset.of"
+        if self.page.evaluate(find, middle) == proposal:
+            self.click(badge)
+            return
+        photo.layer.locator(f"[data-id={proposal}]").focus()
+        self.done["clicks"] += 1
+        self.key("a" if accept else "r")
 
     def draw(self, photo: Photo, box: Sequence[float]) -> None:
         """Draw a box from a corner under which there is nothing, or with Alt where there is no such corner."""
@@ -102,7 +120,7 @@ class Hands:
 
     def _is_free(self, photo: Photo, corner: Sequence[float]) -> bool:
         x, y = photo.at(*corner)
-        find = "([x, y]) => !document.elementFromPoint(x, y)?.closest('[data-id], [data-handle], .badge')"
+        find = "([x, y]) => !document.elementFromPoint(x, y)?.closest('[data-id], [data-handle], .badge, .touch')"
         return bool(self.page.evaluate(find, [x, y]))
 
     @property
@@ -168,22 +186,27 @@ def label_until(
 
 
 def correct_photo(hands: Hands, photo: Photo, truth: Sequence[Sequence[float]]) -> None:
-    """Do what a photo still needs before its proposals are accepted."""
-    state = hands.page.evaluate(
-        "name => fetch('photo?name=' + encodeURIComponent(name)).then((one) => one.json())", photo.name
-    )
-    proposals = state["proposals"]
-    boxes = [one["box"] for one in proposals]
-    matches = IoU(MIN_OVERLAP).match(
-        np.array(boxes).reshape(-1, 4), [one["score"] for one in proposals], np.array(truth).reshape(-1, 4)
-    )
-    for number, (one, is_hit) in enumerate(zip(proposals, matches.hits.tolist(), strict=True)):
-        if is_hit != (one["probability"] >= SURE):
-            hands.click(photo.layer.locator(f".badge[data-of=p{number}]"))
+    """Do what a photo still needs before its proposals are accepted.
+
+    What was missed is drawn first: a proposal beside the object is gone then.
+    """
+    proposals, matches = judged(photo, truth)
     found = set(matches.objects[matches.hits].tolist())
     for number, box in enumerate(truth):
         if number not in found:
             hands.draw(photo, box)
+    proposals, matches = judged(photo, truth)
+    for one, is_hit in zip(proposals, matches.hits.tolist(), strict=True):
+        if is_hit != one["isSure"]:
+            hands.decide(photo, one["id"], accept=is_hit)
+
+
+def judged(photo: Photo, truth: Sequence[Sequence[float]]) -> tuple[list[dict[str, Any]], Matches]:
+    """Return what a photo shows that may be accepted, and which of it is right."""
+    proposals = photo.layer.evaluate(PROPOSALS)
+    boxes, scores = [one["box"] for one in proposals], [one["score"] for one in proposals]
+    true = np.array(truth).reshape(-1, 4)
+    return proposals, IoU(MIN_OVERLAP).match(np.array(boxes).reshape(-1, 4), scores, true)
 
 
 def count_actions(arguments: argparse.Namespace) -> None:

@@ -18,7 +18,16 @@ from vjcascade.evaluation import read_scenes
 from vjcascade.imaging import read_image, resize_crop, write_image
 from vjcascade.labelling.changes import MarkDone, PutBox, RejectPlace
 from vjcascade.labelling.photos import Photos
-from vjcascade.labelling.retraining import BEST_NAME, RUNS_NAME, Retrainer, Start, Task, write_false_alarms
+from vjcascade.labelling.retraining import (
+    BEST_NAME,
+    NEW,
+    NOW,
+    RUNS_NAME,
+    Retrainer,
+    Start,
+    Task,
+    write_false_alarms,
+)
 from vjcascade.labelling.store import Store
 from vjcascade.types import Size
 
@@ -77,7 +86,7 @@ def test_the_first_model_is_kept_and_the_next_one_only_if_it_is_better(labelled)
     assert state["phase"] == "done", state
     best = labelled.path.parent / BEST_NAME
     assert used == [best]
-    assert state["better"] == "new"
+    assert state["is_better"]
     assert "<svg" in state["chart"]
     assert Cascade.load(best).n_stages == len(state["stages"])
     assert {"preparing", "training", "measuring", "done"} <= {one["phase"] for one in states}
@@ -90,9 +99,9 @@ def test_the_first_model_is_kept_and_the_next_one_only_if_it_is_better(labelled)
     state, _, used = trained(labelled, Task(Start.CONTINUE, "half", best))
     assert state["phase"] in {"done", "failed"}, state  # with so few photos, negatives may run out at once
     if state["phase"] == "done":
-        assert state["names"] == ["now", "new"]
+        assert state["names"] == [NOW, NEW]
         assert state["chart"].count("curve model-") == 2
-        assert (state["better"] == "new") == bool(used) == (best.read_bytes() != before)
+        assert state["is_better"] == bool(used) == (best.read_bytes() != before)
 
 
 def test_what_is_run_is_a_command(labelled, capsys):

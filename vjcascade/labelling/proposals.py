@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vjcascade.boosters.calibration import PlattScaling
 from vjcascade.boosters.state import Floats
@@ -75,6 +76,16 @@ class Proposal:
     probability: float
 
 
+@dataclass(frozen=True, eq=False)
+class _Decisions:
+    """Which of a photo's proposals were right, for a state of its boxes."""
+
+    revision: int
+    found: Found
+    scores: Floats
+    hits: NDArray[np.bool_]
+
+
 class Proposer:
     """Searches photos with a model, one after the other, in a thread of its own.
 
@@ -99,7 +110,8 @@ class Proposer:
         self._changed = threading.Condition()
         self._is_closed = False
         self._scaling = USUAL
-        self._scaled_at = -1
+        self._scaled_at: tuple[int, ...] = ()
+        self._decisions: dict[str, _Decisions] = {}
         self._thread = threading.Thread(target=self._work, name="proposals", daemon=True)
         self._thread.start()
 
@@ -130,9 +142,10 @@ class Proposer:
         with self._changed:
             self._detector = detector
             self._found.clear()
+            self._decisions.clear()
             self._urgent.clear()
             self._waiting = OrderedDict.fromkeys(self._photos if detector else ())
-            self._scaled_at = -1
+            self._scaled_at = ()
             self._changed.notify()
 
     def add(self, name: str) -> None:
@@ -196,28 +209,37 @@ class Proposer:
 
     def scaling(self) -> PlattScaling:
         """Return how probable the object is at a score: what was found in photos that are done tells it."""
-        revision = self._store.revision
-        if self._scaled_at != revision:
-            self._scaled_at = revision
-            self._scaling = self._fitted()
+        done = [(name, labels) for name, labels in self._store.done() if name in self._found]
+        state = (len(done), max((labels.revision for _, labels in done), default=0))
+        if self._scaled_at != state:
+            self._scaling = self._fitted(done)
+            self._scaled_at = state
         return self._scaling
 
-    def _fitted(self) -> PlattScaling:
-        scores, hits = [np.empty(0)], [np.empty(0, np.bool_)]
-        for picture in self._store.pictures():
-            found = self.found(picture.name)
-            if found is not None:
-                ignored = np.array(picture.ignored).reshape(-1, 4)
-                judged = IoU().match(
-                    found.boxes, found.scores, np.array(picture.boxes).reshape(-1, 4), ignored
-                )
-                scores.append(found.scores[~judged.ignored])
-                hits.append(judged.hits[~judged.ignored])
-        values, is_hit = np.concatenate(scores), np.concatenate(hits)
+    def _fitted(self, done: Sequence[tuple[str, Labels]]) -> PlattScaling:
+        decisions = [self._decided(name, labels) for name, labels in done]
+        scores = np.concatenate([np.empty(0), *(one.scores for one in decisions)])
+        is_hit = np.concatenate([np.empty(0, np.bool_), *(one.hits for one in decisions)])
         if min(int(is_hit.sum()), int((~is_hit).sum())) < FEWEST_DECISIONS:
             return USUAL
-        fitted = PlattScaling.fit(values, is_hit)
+        fitted = PlattScaling.fit(scores, is_hit)
         return fitted if fitted.slope < 0 else USUAL
+
+    def _decided(self, name: str, labels: Labels) -> _Decisions:
+        """Return which of a photo's proposals were right; judged once for each state of its boxes."""
+        found, known = self._found[name], self._decisions.get(name)
+        if known is not None and known.revision == labels.revision and known.found is found:
+            return known
+        boxes = list(labels.boxes.values())
+        true, ignored = (
+            np.array([one.box for one in boxes if bool(one.flag) == is_flagged], np.float64).reshape(-1, 4)
+            for is_flagged in (False, True)
+        )
+        judged = IoU().match(found.boxes, found.scores, true, ignored)
+        kept = ~judged.ignored
+        decided = _Decisions(labels.revision, found, found.scores[kept], judged.hits[kept])
+        self._decisions[name] = decided
+        return decided
 
     def _work(self) -> None:
         while True:

@@ -56,7 +56,7 @@ SECONDS_TO_END = 10.0
 NOTES = 6
 """Sentences of a run that are shown, the latest."""
 
-NOW, NEW = "now", "new"
+NOW, NEW = "the model in use", "the new model"
 """Names of the two models in charts and sentences."""
 
 
@@ -291,7 +291,7 @@ class Retrainer:
         self._set(
             phase="done",
             progress=None,
-            better=NEW if is_better else NOW,
+            is_better=is_better,
             model=str(best if is_better else task.model),
             new_model=str(new),
             verdict=verdict(evaluation),

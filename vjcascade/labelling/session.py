@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from vjcascade.boosters.calibration import PlattScaling
 from vjcascade.errors import SettingsError
 from vjcascade.evaluation import Candidate
 from vjcascade.formats.annotations.writing import WRITABLE, write_annotations
@@ -21,7 +22,7 @@ from vjcascade.labelling.live import Kind, LiveDetector, LiveFound, LiveSettings
 from vjcascade.labelling.models import load_candidate
 from vjcascade.labelling.ordering import Order, Worth, ordered, worth
 from vjcascade.labelling.photos import Photos, ScaledCopies
-from vjcascade.labelling.proposals import SURE, Proposer
+from vjcascade.labelling.proposals import SURE, Found, Proposer
 from vjcascade.labelling.retraining import NOW, Retrainer, Start, Task
 from vjcascade.labelling.reviewing import Mistake, Reviewer, cut_around
 from vjcascade.labelling.store import Store
@@ -111,6 +112,8 @@ class Session:
         self._copies = ScaledCopies(photos)
         self._kept: dict[str, str] = {}
         self._order_told = 0.0
+        self._known_worths: dict[str, tuple[Found | None, Worth]] = {}
+        self._worths_at: PlattScaling | None = None
         for label in options.labels:
             store.add_label(label)
         self._model: Path | None = None
@@ -167,11 +170,7 @@ class Session:
         """Return all photos in their order: name, whether it is done, number of boxes, why it comes here."""
         summary = self.store.summary()
         names = list(self.photos)
-        if self._proposer.has_model:
-            scaling = self._proposer.scaling()
-            worths = {name: worth(self._proposer.found(name), scaling) for name in names}
-        else:
-            worths = {name: Worth(0.0, "") for name in names}
+        worths = self._worths(names) if self._proposer.has_model else {name: Worth(0.0, "") for name in names}
         worths |= {name: Worth(KEPT_WORTH, reason) for name, reason in self._kept.items()}
         rows = ((name, *summary.get(name, (False, 0))) for name in ordered(names, worths, order))
         return [(name, done, n_boxes, "" if done else worths[name].reason) for name, done, n_boxes in rows]
@@ -304,6 +303,18 @@ class Session:
         return {"name": name, **self.counts()}
 
     # What goes on meanwhile
+
+    def _worths(self, names: Sequence[str]) -> dict[str, Worth]:
+        """Return what photos would teach; those that were searched before are not looked at again."""
+        scaling = self._proposer.scaling()
+        found = {name: self._proposer.found(name) for name in names}
+        known = self._known_worths if self._worths_at is scaling else {}
+        kept = {name: known[name] for name in names if name in known and known[name][0] is found[name]}
+        worths = kept | {
+            name: (found[name], worth(found[name], scaling)) for name in names if name not in kept
+        }
+        self._known_worths, self._worths_at = worths, scaling
+        return {name: value for name, (_, value) in worths.items()}
 
     def _needed(self) -> Candidate:
         if self._candidate is None:

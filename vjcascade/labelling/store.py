@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -92,6 +92,14 @@ class _Dataset(msgspec.Struct):
     images: list[_Image]
     annotations: list[_Annotation]
     categories: list[_Category]
+
+
+class _Lines(NamedTuple):
+    """What the file says of a photo."""
+
+    revision: int
+    image: bytes
+    annotations: bytes
 
 
 class Box(msgspec.Struct, frozen=True):
@@ -186,6 +194,7 @@ class Store:
         self._labels: dict[str, Labels] = {}
         self._numbers: dict[str, int] = {}
         self._names_of_labels: list[str] = []
+        self._lines: dict[str, _Lines] = {}
         self._lock = threading.RLock()
         self._writing = threading.Lock()
         self._revision = self._written = self._highest = 0
@@ -224,6 +233,11 @@ class Store:
         """Return whether each photo is done, and its number of boxes, by name; of photos that were touched."""
         with self._lock:
             return {name: (one.done, len(one.boxes)) for name, one in self._labels.items()}
+
+    def done(self) -> list[tuple[str, Labels]]:
+        """Return the photos that are done, by name; not to be changed."""
+        with self._lock:
+            return [(name, one) for name, one in self._labels.items() if one.done]
 
     def add_label(self, name: str) -> None:
         """Know a kind of object of which there is no box yet."""
@@ -391,31 +405,46 @@ class Store:
         return place
 
     def _encoded(self) -> bytes:
-        names = self._names_of_labels or ["object"]
-        categories = {name: number for number, name in enumerate(names, start=1)}
-        images, annotations = [], []
-        for name, labels in self._labels.items():
-            number = self._numbers.setdefault(name, self._highest + 1)
-            self._highest = max(self._highest, number)
-            places = labels.false_alarms
-            images.append(_Image(number, name, *labels.size, labels.done, labels.use, places))
-            for one in labels.boxes.values():
-                is_ignored, is_crowd = one.flag == "ignore", one.flag == "crowd"
-                annotations.append(
-                    _Annotation(
-                        one.id,
-                        number,
-                        categories[one.label],
-                        one.box,
-                        round(one.box[2] * one.box[3], 2),
-                        1 if is_crowd else 0,
-                        1 if is_ignored else 0,
-                        one.score,
-                    )
-                )
-        kinds = [_Category(number, name) for name, number in categories.items()]
-        dataset = _Dataset(_Info(PROGRAM), images, annotations, kinds)
-        return _in_lines(dataset)
+        """Return the file, a line for each photo and box, so that programs that compare versions show which changed."""
+        kinds = [
+            _Category(number, name)
+            for number, name in enumerate(self._names_of_labels or ["object"], start=1)
+        ]
+        lines = [self._lines_of(name, labels) for name, labels in self._labels.items()]
+        parts = {
+            "images": [one.image for one in lines],
+            "annotations": [one.annotations for one in lines if one.annotations],
+            "categories": [msgspec.json.encode(kind) for kind in kinds],
+        }
+        lists = (b'"%s": [\n%s\n]' % (name.encode(), b",\n".join(rows)) for name, rows in parts.items())
+        return b'{"info": %s,\n%s}\n' % (msgspec.json.encode(_Info(PROGRAM)), b",\n".join(lists))
+
+    def _lines_of(self, name: str, labels: Labels) -> _Lines:
+        """Return the lines of a photo; those of thousands that have not changed are not made again."""
+        known = self._lines.get(name)
+        if known is not None and known.revision == labels.revision:
+            return known
+        number = self._numbers.setdefault(name, self._highest + 1)
+        self._highest = max(self._highest, number)
+        image = _Image(number, name, *labels.size, labels.done, labels.use, labels.false_alarms)
+        annotations = [
+            _Annotation(
+                one.id,
+                number,
+                1 + self._names_of_labels.index(one.label),
+                one.box,
+                round(one.box[2] * one.box[3], 2),
+                1 if one.flag == "crowd" else 0,
+                1 if one.flag == "ignore" else 0,
+                one.score,
+            )
+            for one in labels.boxes.values()
+        ]
+        made = _Lines(
+            labels.revision, msgspec.json.encode(image), b",\n".join(map(msgspec.json.encode, annotations))
+        )
+        self._lines[name] = made
+        return made
 
     def _read(self) -> None:
         data = read_bytes(self.path)
@@ -484,15 +513,6 @@ def usual_use(name: str) -> Use:
     """
     digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest()
     return "validate" if int.from_bytes(digest[:4]) < SHARE_TO_VALIDATE * 2**32 else "train"
-
-
-def _in_lines(dataset: _Dataset) -> bytes:
-    """Return the file, a line for each photo and box, so that programs that compare versions show which changed."""
-    parts = []
-    for name in ("images", "annotations", "categories"):
-        rows = b",\n".join(map(msgspec.json.encode, getattr(dataset, name)))
-        parts.append(b'"%s": [\n%s\n]' % (name.encode(), rows))
-    return b'{"info": %s,\n%s}\n' % (msgspec.json.encode(dataset.info), b",\n".join(parts))
 
 
 def _objects(boxes: Iterable[Box]) -> tuple[AnnotatedObject, ...]:

@@ -103,7 +103,9 @@ export class PhotoView {
     const parts = open.map((one) => this.#proposal(one, `p${photo.proposals.indexOf(one)}`)).reverse();
     const bySize = [...photo.boxes].sort((a, b) => b.box[2] * b.box[3] - a.box[2] * a.box[3]);
     parts.push(...bySize.map((one) => this.#box(one)));
-    const badges = open.map((one) => this.#badge(one, `p${photo.proposals.indexOf(one)}`));
+    // What can be touched beside the badges lies below all of them: where boxes are many, each badge is still its own.
+    const both = open.map((one) => this.#badge(one, `p${photo.proposals.indexOf(one)}`));
+    const badges = [...both.map(([around]) => around), ...both.map(([, badge]) => badge)];
     const chosen = this.chosenBox();
     this.layer.replaceChildren(...parts, ...badges, ...(chosen ? this.#handles(chosen) : []));
     if (focused !== undefined) this.#element(focused)?.focus();
@@ -219,8 +221,9 @@ export class PhotoView {
       this.owner.activate(this);
       if (sure) this.owner.reject(this, [one]); else this.owner.accept(this, [one]);
     };
-    return svg("g", { class: `badge ${kind}`, "data-of": id, role: "img", "aria-label": sure ? "reject" : "accept", onpointerdown: act },
-      svg("circle", { class: "touch", cx, cy, r: touch }), svg("circle", { cx, cy, r }), svg("path", { d: mark }));
+    return [svg("circle", { class: "touch", cx, cy, r: touch, onpointerdown: act }),
+      svg("g", { class: `badge ${kind}`, "data-of": id, role: "img", "aria-label": sure ? "reject" : "accept", onpointerdown: act },
+        svg("circle", { cx, cy, r }), svg("path", { d: mark }))];
   }
 
   #handles({ box: [x, y, w, h] }) {

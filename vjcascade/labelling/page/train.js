@@ -63,8 +63,8 @@ export class TrainTab {
   }
 
   #result() {
-    const { better, model, verdict, chart, names, new_model } = this.state;
-    const words = better === "new" ? `The new model is better and is used from now on: ${model}` :
+    const { is_better, model, verdict, chart, names, new_model } = this.state;
+    const words = is_better ? `The new model is better and is used from now on: ${model}` :
       `The model in use stays, as the new one is not better; that is kept in ${new_model}`;
     const drawing = new DOMParser().parseFromString(chart, "text/html").body.firstElementChild;
     const isPair = names.length > 1;
