@@ -66,6 +66,9 @@ PROPOSALS = """layer => [...layer.querySelectorAll('.proposal')].map((one) => ({
 }))"""
 """What a photo shows that may be accepted."""
 
+SEARCHED = "!document.getElementById('counts').textContent.includes('searched')"
+"""Whether the model has seen all photos."""
+
 REQUESTS = """() => performance.getEntriesByType('resource').filter((one) => !one.name.endsWith('events'))
   .map((one) => [new URL(one.name).pathname.split('/').at(-1), one.responseEnd - one.startTime])"""
 
@@ -212,45 +215,38 @@ def judged(photo: Photo, truth: Sequence[Sequence[float]]) -> tuple[list[dict[st
 def count_actions(arguments: argparse.Namespace) -> None:
     truth = true_boxes(arguments.boxes)
     names = [path for path in sorted(arguments.photos.iterdir()) if path.name in truth][: arguments.n_photos]
-    totals = {}
+    ways = {"without a model, by name": ("name", [])}
+    ways |= {f"proposals, order {order}": (order, ["--model", arguments.model]) for order in arguments.orders}
+    without = None
+    n_objects = sum(len(truth[path.name]) for path in names)
     print(
-        f"{len(names)} photos with {sum(len(truth[path.name]) for path in names)} objects, {arguments.sheet} on a sheet; until {arguments.wanted} boxes are right"
+        f"{len(names)} photos with {n_objects} objects, {arguments.sheet} on a sheet; until {arguments.wanted} boxes are right"
     )
     print(
-        "| | keys | clicks | drags | actions | presses | right boxes | boxes | seconds |\n|---|---|---|---|---|---|---|---|---|"
+        "| | keys | clicks | drags | actions | of those without | presses | of those without | right boxes | boxes | seconds |"
     )
+    print("|---" * 11 + "|")
     with open_browser() as browser:
-        for way, words in {
-            "without a model": [],
-            f"proposals of {arguments.model}": ["--model", arguments.model],
-        }.items():
+        for way, (order, words) in ways.items():
             with copied(names) as folder, label_server(folder, "--labels", "face", *words) as (_, address):
                 page = browser.new_context(
                     viewport={"width": 1920, "height": 1080}, bypass_csp=True
                 ).new_page()
                 page.goto(address)
-                if words:
-                    page.wait_for_function(
-                        "!document.getElementById('counts').textContent.includes('searched')", timeout=600_000
-                    )
-                    page.reload()
+                page.wait_for_selector("html[data-ready]")
+                page.wait_for_function(SEARCHED, timeout=600_000)
+                page.reload()
                 page.wait_for_selector("html[data-ready]")
                 began = time.monotonic()
+                page.locator("#order").select_option(order)
                 hands = label_until(page, folder, truth, arguments.wanted, arguments.sheet)
-                totals[way] = hands
+                without = without or hands
                 cells = [hands.done[kind] for kind in ("keys", "clicks", "drags")]
-                cells += [
-                    hands.total,
-                    hands.presses,
-                    *n_right(folder, truth),
-                    round(time.monotonic() - began),
-                ]
+                cells += [hands.total, f"{hands.total / without.total:.3f}"]
+                cells += [hands.presses, f"{hands.presses / without.presses:.3f}"]
+                cells += [*n_right(folder, truth), round(time.monotonic() - began)]
                 print(f"| {way} | {' | '.join(map(str, cells))} |", flush=True)
                 page.context.close()
-    without, with_model = totals.values()
-    print(
-        f"with proposals: {with_model.total / without.total:.3f} of the actions, {with_model.presses / without.presses:.3f} of the presses"
-    )
 
 
 @contextmanager
@@ -332,6 +328,10 @@ def options() -> argparse.Namespace:
     actions.add_argument("photos", type=Path)
     actions.add_argument("boxes", type=Path)
     actions.add_argument("--model", default="frontalface")
+    orders = ["quick", "name", "uncertain"]
+    actions.add_argument(
+        "--orders", nargs="+", choices=orders, default=orders, help="of the photos, with a model"
+    )
     actions.add_argument("--n-photos", type=int, default=200)
     actions.add_argument("--wanted", type=int, default=300, help="boxes that shall be right")
     actions.add_argument("--sheet", type=int, default=12, help="photos on a screen")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import socket
 import urllib.parse
 from contextlib import suppress
+from importlib.resources import files
 
 import pytest
 from label_server import noise
 
+from vjcascade.labelling.app import PAGE
 from vjcascade.labelling.guard import MAX_BODY, MAX_FRAME
 
 
@@ -39,6 +41,11 @@ def test_our_own_page_is_served(served):
     )
     status, body = served.ask("picture?name=a.png&side=100")
     assert (status, body[:3]) == (200, b"\xff\xd8\xff")
+
+
+def test_every_file_of_the_page_is_served_and_no_other():
+    folder = files("vjcascade.labelling") / "page"
+    assert {name for name, _ in PAGE.values()} == {file.name for file in folder.iterdir()}
 
 
 @pytest.mark.parametrize("token", ["", "wrong", "a" * 32, "%00", "..", "state"])

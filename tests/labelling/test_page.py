@@ -6,17 +6,14 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from label_server import FACE, boxes_of, eventually, image_of, noise
-from labelling_page import Photo, chromium as chromium_program
+from labelling_page import Photo, chromium as chromium_program, label_server
 
 from vjcascade.evaluation.matching import overlaps
 from vjcascade.imaging import write_image
-
-PROJECT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -249,18 +246,7 @@ def test_two_thousand_photos(serve_folder, tmp_path, open_page):
 
 def test_a_page_outlives_its_server(photos, open_page):
     pytest.importorskip("starlette", reason="the extra label is not installed")
-
-    def start():
-        process = subprocess.Popen(
-            [sys.executable, "-m", "vjcascade", "label", str(photos), "--no-browser"],
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONPATH": str(PROJECT)},
-        )
-        return process, next(line.split()[1] for line in process.stdout if line.startswith("page: "))
-
-    process, address = start()
-    try:
+    with label_server(photos) as (process, address):
         page = open_page(address)
         photo = Photo(page)
         photo.drag((2, 2), (12, 12))
@@ -271,15 +257,10 @@ def test_a_page_outlives_its_server(photos, open_page):
         page.locator("#saved.wrong").wait_for()
         page.locator(".box").nth(1).wait_for()
         assert len(boxes_of(photos)) == 1
-        process.stdout.close()
-        process, again = start()
-        assert again == address
-        eventually(lambda: len(boxes_of(photos)) == 2, 20)
-        eventually(lambda: page.locator("#saved").inner_text() == "All saved")
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
+        with label_server(photos) as (_, again):
+            assert again == address
+            eventually(lambda: len(boxes_of(photos)) == 2, 20)
+            eventually(lambda: page.locator("#saved").inner_text() == "All saved")
 
 
 def test_a_killed_browser_leaves_every_box(fresh, open_page, chromium, tmp_path):

@@ -13,7 +13,7 @@ from vjcascade.cascade import Cascade
 from vjcascade.evaluation.matching import overlaps
 from vjcascade.imaging import read_image, write_image
 from vjcascade.labelling.changes import MarkDone, PutBox, RejectPlace
-from vjcascade.labelling.ordering import Order, Worth, ordered, worth
+from vjcascade.labelling.ordering import Order, ordered, worth
 from vjcascade.labelling.photos import Photos
 from vjcascade.labelling.proposals import SIDE, USUAL, Found, Proposer
 from vjcascade.labelling.store import Store
@@ -151,8 +151,8 @@ def test_uncertain_photos_come_first_with_a_reason():
     worths = {name: worth(one, scaling) for name, one in found.items()}
     assert ordered(found, worths, Order.UNCERTAIN) == ["unsure", "one", "nothing", "sure", "later"]
     assert ordered(found, worths, Order.NAME) == list(found)
-    assert worths["unsure"] == Worth(
-        pytest.approx(1 + 4 * 0.7311 * 0.2689, abs=1e-3), "2 unsure boxes, score 5.0 to 6.0"
-    )
+    assert ordered(found, worths, Order.QUICK) == ["sure", "unsure", "one", "nothing", "later"]
+    assert worths["unsure"].value == pytest.approx(1 + 4 * 0.7311 * 0.2689, abs=1e-3)
+    assert worths["unsure"].reason == "2 unsure boxes, score 5.0 to 6.0"
     assert worths["sure"].reason == "2 sure boxes"
     assert worths["nothing"].reason == "nothing found: is that right?"

@@ -16,7 +16,7 @@ from vjcascade.cli.main import run as run_command
 from vjcascade.errors import SettingsError
 from vjcascade.evaluation import read_scenes
 from vjcascade.imaging import read_image, resize_crop, write_image
-from vjcascade.labelling.changes import MarkDone, PutBox, RejectPlace
+from vjcascade.labelling.changes import MarkDone, PutBox, RejectPlace, UsePhoto
 from vjcascade.labelling.photos import Photos
 from vjcascade.labelling.retraining import (
     BEST_NAME,
@@ -81,7 +81,7 @@ def trained(store, task, seconds=120):
     return retrainer.state, states, used
 
 
-def test_the_first_model_is_kept_and_the_next_one_only_if_it_is_better(labelled):
+def test_the_first_model_is_kept_and_the_next_one_only_if_it_is_better(labelled, capsys):
     state, states, used = trained(labelled, Task(Start.FRESH, "half"))
     assert state["phase"] == "done", state
     best = labelled.path.parent / BEST_NAME
@@ -95,6 +95,12 @@ def test_the_first_model_is_kept_and_the_next_one_only_if_it_is_better(labelled)
     train, validate = (read_scenes(run / f"{name}.json") for name in ("train", "validate"))
     assert not {scene.path for scene in train.scenes} & {scene.path for scene in validate.scenes}
     assert len(train) + len(validate) == N_PHOTOS
+    words = shlex.split(state["command"])
+    assert words[:2] == ["vjcascade", "train"]
+    model = run / "model" / "cascade.xml"
+    assert run_command([*words[1:], "--overwrite"]) == 0  # the same on the command line
+    assert Cascade.load(model).stage_thresholds.tolist() == Cascade.load(best).stage_thresholds.tolist()
+    capsys.readouterr()
     before = best.read_bytes()
     state, _, used = trained(labelled, Task(Start.CONTINUE, "half", best))
     assert state["phase"] in {"done", "failed"}, state  # with so few photos, negatives may run out at once
@@ -102,16 +108,6 @@ def test_the_first_model_is_kept_and_the_next_one_only_if_it_is_better(labelled)
         assert state["names"] == [NOW, NEW]
         assert state["chart"].count("curve model-") == 2
         assert state["is_better"] == bool(used) == (best.read_bytes() != before)
-
-
-def test_what_is_run_is_a_command(labelled, capsys):
-    state, _, _ = trained(labelled, Task(Start.FRESH, "half"))
-    words = shlex.split(state["command"])
-    assert words[:2] == ["vjcascade", "train"]
-    assert run_command([*words[1:], "--overwrite"]) == 0
-    run = labelled.path.parent / RUNS_NAME / "001"
-    assert (run / "model" / "cascade.xml").is_file()
-    capsys.readouterr()
 
 
 def test_it_can_be_stopped(labelled):
@@ -143,11 +139,7 @@ def test_what_cannot_be_trained_on_is_said(photos):
 
 def test_a_run_that_fails_says_why(labelled):
     folder = labelled.path.parent
-    for number in range(2, N_PHOTOS):
-        labelled.apply([MarkDone(f"{number:02}.png", False)])
-    labelled.apply([])
-    from vjcascade.labelling.changes import UsePhoto
-
+    labelled.apply([MarkDone(f"{number:02}.png", False) for number in range(2, N_PHOTOS)])
     labelled.apply([UsePhoto("00.png", "train"), UsePhoto("01.png", "validate")])
     state, _, used = trained(labelled, Task(Start.FRESH, "half"))
     assert state["phase"] == "failed"

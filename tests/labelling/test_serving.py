@@ -3,60 +3,35 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import re
 import signal
 import stat
-import subprocess
-import sys
 import threading
+from contextlib import ExitStack
 from http.client import HTTPException
-from pathlib import Path
 
 import pytest
 from label_server import Served
+from labelling_page import label_server
 
 from vjcascade.errors import DeviceError, SettingsError
 from vjcascade.labelling.photos import Photos
 from vjcascade.labelling.serving import ADDRESS_NAME
 from vjcascade.labelling.store import Store
 
-PROJECT = Path(__file__).parents[2]
-
 
 @pytest.fixture
 def start_process():
     """Return `start_process(folder) -> (process, address)`: `vjcascade label` as people start it."""
     pytest.importorskip("starlette", reason="the extra label is not installed")
-    running = []
-
-    def call(folder, *words):
-        command = [sys.executable, "-m", "vjcascade", "label", str(folder), "--no-browser", *words]
-        environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
-        )
-        running.append(process)
-        lines = []
-        for line in process.stdout:
-            lines.append(line)
-            found = re.match(r"page: (\S+)", line)
-            if found:
-                return process, found[1]
-        pytest.fail("".join(lines))
-
-    yield call
-    for process in running:
-        process.kill()
-        process.wait()
-        process.stdout.close()
+    with ExitStack() as stack:
+        yield lambda folder: stack.enter_context(label_server(folder))
 
 
 def test_kill_leaves_every_box_that_was_answered(start_process, photos):
     rng = random.Random(7)
     answered, number, addresses = set(), 0, set()
-    for _ in range(3):
+    for _ in range(2):
         process, address = start_process(photos)
         addresses.add(address)
         served = Served(photos, address)

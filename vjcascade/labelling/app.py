@@ -158,7 +158,8 @@ def make_app(session: Session) -> Starlette:
 
 
 def _order(request: Request) -> Order:
-    return Order.NAME if request.query_params.get("order") == Order.NAME else Order.UNCERTAIN
+    asked = request.query_params.get("order", "")
+    return Order(asked) if asked in set(Order) else Order.UNCERTAIN
 
 
 def _problem(text: str) -> bytes:

@@ -171,7 +171,7 @@ class Session:
         summary = self.store.summary()
         names = list(self.photos)
         worths = self._worths(names) if self._proposer.has_model else {name: Worth(0.0, "") for name in names}
-        worths |= {name: Worth(KEPT_WORTH, reason) for name, reason in self._kept.items()}
+        worths |= {name: Worth(KEPT_WORTH, reason, KEPT_WORTH) for name, reason in self._kept.items()}
         rows = ((name, *summary.get(name, (False, 0))) for name in ordered(names, worths, order))
         return [(name, done, n_boxes, "" if done else worths[name].reason) for name, done, n_boxes in rows]
 

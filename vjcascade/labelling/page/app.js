@@ -24,7 +24,7 @@ function showSaving(kind, values = {}) {
 async function begin() {
   const state = await get("state");
   const label = new LabelTab(state);
-  const tabs = { label, review: new ReviewTab(label), train: new TrainTab(label), live: new LiveTab(label) };
+  const tabs = { label, review: new ReviewTab(label), train: new TrainTab(label), live: new LiveTab() };
   let current = "";
 
   saver.onState = (kind, values) => {

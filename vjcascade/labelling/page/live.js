@@ -7,8 +7,7 @@ const SIDE = 480;        // pixels of the longer side of frames that are searche
 const SMOOTH = 0.9;
 
 export class LiveTab {
-  constructor(label) {
-    this.label = label;
+  constructor() {
     this.section = byId("live");
     this.isOn = false;
     this.rate = 0;
