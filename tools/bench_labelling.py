@@ -92,14 +92,14 @@ class Hands:
 
     def decide(self, photo: Photo, proposal: str, *, accept: bool) -> None:
         """Click on the badge of a proposal; where another one covers it, choose the box, and press a key."""
-        badge = photo.layer.locator(f".badge[data-of={proposal}]")
+        badge = photo.layer.locator(f'.badge[data-of="{proposal}"]')
         area = badge.bounding_box()
         middle = [area["x"] + area["width"] / 2, area["y"] + area["height"] / 2]
         find = "([x, y]) => document.elementFromPoint(x, y)?.closest('.badge')?.dataset.of"
         if self.page.evaluate(find, middle) == proposal:
             self.click(badge)
             return
-        photo.layer.locator(f"[data-id={proposal}]").focus()
+        photo.layer.locator(f'[data-id="{proposal}"]').focus()
         self.done["clicks"] += 1
         self.key("a" if accept else "r")
 

@@ -17,6 +17,9 @@ export function sideFor(pixels) {
 
 export const pictureAddress = (name, side) => address("picture", { name, side });
 
+/** A name that a proposal keeps, however often the server is asked for all of them. */
+const proposalId = (one) => `p${one.box.join("_")}`;
+
 const center = ([a, b]) => [(a.x + b.x) / 2, (a.y + b.y) / 2];
 const distance = ([a, b]) => Math.hypot(a.x - b.x, a.y - b.y);
 
@@ -28,7 +31,7 @@ export class PhotoView {
   constructor(owner) {
     this.owner = owner;
     this.photo = null;
-    this.chosen = null;       // the number of a box, or "p" and the place of a proposal among all of the photo
+    this.chosen = null;       // the number of a box, or the name of a proposal
     this.zoom = 1;
     this.corner = [0, 0];     // of the stage, in pixels of the screen
     this.pointers = new Map();
@@ -99,12 +102,12 @@ export class PhotoView {
     this.done.checked = photo.done;
     this.#say(photo.proposals === null ? "Looking for proposals…" : "");
     const open = openProposals(photo);
-    if (String(this.chosen).startsWith("p") && !open.includes(photo.proposals?.[Number(this.chosen.slice(1))])) this.chosen = null;
-    const parts = open.map((one) => this.#proposal(one, `p${photo.proposals.indexOf(one)}`)).reverse();
+    if (this.chosen?.startsWith("p") && !this.chosenProposal()) this.chosen = null;
+    const parts = open.map((one) => this.#proposal(one, proposalId(one))).reverse();
     const bySize = [...photo.boxes].sort((a, b) => b.box[2] * b.box[3] - a.box[2] * a.box[3]);
     parts.push(...bySize.map((one) => this.#box(one)));
     // What can be touched beside the badges lies below all of them: where boxes are many, each badge is still its own.
-    const both = open.map((one) => this.#badge(one, `p${photo.proposals.indexOf(one)}`));
+    const both = open.map((one) => this.#badge(one, proposalId(one)));
     const badges = [...both.map(([around]) => around), ...both.map(([, badge]) => badge)];
     const chosen = this.chosenBox();
     this.layer.replaceChildren(...parts, ...badges, ...(chosen ? this.#handles(chosen) : []));
@@ -123,9 +126,8 @@ export class PhotoView {
   }
 
   chosenProposal() {
-    if (!this.chosen?.startsWith("p")) return null;
-    const one = this.photo?.proposals?.[Number(this.chosen.slice(1))];
-    return one && openProposals(this.photo).includes(one) ? one : null;
+    if (!this.chosen?.startsWith("p") || !this.photo) return null;
+    return openProposals(this.photo).find((one) => proposalId(one) === this.chosen) ?? null;
   }
 
   /** Zoom about a point of the frame, or its middle. */
@@ -268,8 +270,8 @@ export class PhotoView {
     if (handle && this.chosenBox()) this.drag = { kind: "resize", handle, one: this.chosenBox(), ...start };
     else if (id !== undefined) {
       this.choose(id);
-      const proposal = this.chosenProposal();
-      this.drag = { kind: "move", one: this.chosenBox() ?? { box: proposal.box }, proposal, ...start };
+      const proposal = this.chosenProposal(), one = this.chosenBox() ?? proposal;
+      if (one) this.drag = { kind: "move", one, proposal, ...start };
     } else this.drag = { kind: "draw", ...start };
     event.preventDefault();
   }
