@@ -198,10 +198,13 @@ def correct_photo(hands: Hands, photo: Photo, truth: Sequence[Sequence[float]]) 
     for number, box in enumerate(truth):
         if number not in found:
             hands.draw(photo, box)
-    proposals, matches = judged(photo, truth)
-    for one, is_hit in zip(proposals, matches.hits.tolist(), strict=True):
-        if is_hit != one["isSure"]:
-            hands.decide(photo, one["id"], accept=is_hit)
+    while True:  # each decision may change what else is shown
+        proposals, matches = judged(photo, truth)
+        hits = dict(zip([one["id"] for one in proposals], matches.hits.tolist(), strict=True))
+        wrong = next((one for one in proposals if hits[one["id"]] != one["isSure"]), None)
+        if wrong is None:
+            return
+        hands.decide(photo, wrong["id"], accept=hits[wrong["id"]])
 
 
 def judged(photo: Photo, truth: Sequence[Sequence[float]]) -> tuple[list[dict[str, Any]], Matches]:
