@@ -50,7 +50,11 @@ class Served:
                     connection.send(data)
             answer = connection.getresponse()
             return answer.status, answer.read()
-        except ConnectionResetError:  # what was sent was refused before it was read
+        except (
+            ConnectionResetError,
+            BrokenPipeError,
+            http.client.IncompleteRead,
+        ):  # what was sent was refused before it was read
             return 0, b""
         finally:
             connection.close()

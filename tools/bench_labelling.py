@@ -66,6 +66,12 @@ PROPOSALS = """layer => [...layer.querySelectorAll('.proposal')].map((one) => ({
 }))"""
 """What a photo shows that may be accepted."""
 
+SAVED = "document.getElementById('saved').textContent === 'All saved'"
+"""Whether the server has all on its disk."""
+
+NEWS = 150
+"""Milliseconds after which a page has heard of it."""
+
 SEARCHED = "!document.getElementById('counts').textContent.includes('searched')"
 """Whether the model has seen all photos."""
 
@@ -93,7 +99,9 @@ class Hands:
     def decide(self, photo: Photo, proposal: str, *, accept: bool) -> None:
         """Click on the badge of a proposal; where another one covers it, choose the box, and press a key."""
         badge = photo.layer.locator(f'.badge[data-of="{proposal}"]')
-        area = badge.bounding_box()
+        area = badge.bounding_box(timeout=2000)
+        if area is None:  # drawn anew just now: it is looked for again
+            return
         middle = [area["x"] + area["width"] / 2, area["y"] + area["height"] / 2]
         find = "([x, y]) => document.elementFromPoint(x, y)?.closest('.badge')?.dataset.of"
         if self.page.evaluate(find, middle) == proposal:
@@ -184,7 +192,7 @@ def label_until(
         before = photos[0].name
         hands.key("Enter")
         page.wait_for_function("name => document.querySelector('.tile b')?.textContent !== name", arg=before)
-        page.wait_for_function("document.getElementById('saved').textContent === 'All saved'")
+        page.wait_for_function(SAVED)
     return hands
 
 
@@ -198,7 +206,9 @@ def correct_photo(hands: Hands, photo: Photo, truth: Sequence[Sequence[float]]) 
     for number, box in enumerate(truth):
         if number not in found:
             hands.draw(photo, box)
-    while True:  # each decision may change what else is shown
+    while True:  # each decision may change what else is shown, as soon as the server has it
+        hands.page.wait_for_function(SAVED)
+        hands.page.wait_for_timeout(NEWS)
         proposals, matches = judged(photo, truth)
         hits = dict(zip([one["id"] for one in proposals], matches.hits.tolist(), strict=True))
         wrong = next((one for one in proposals if hits[one["id"]] != one["isSure"]), None)
@@ -300,7 +310,7 @@ def measure_latency(arguments: argparse.Namespace) -> None:
                 area = photo.layer.get_attribute("viewBox").split()
                 width, height = float(area[2]), float(area[3])
                 photo.drag((0.02 * width, 0.85 * height), (0.12 * width, 0.97 * height))
-                page.wait_for_function("document.getElementById('saved').textContent === 'All saved'")
+                page.wait_for_function(SAVED)
                 shown.append(page.evaluate(NEXT_PHOTO, "PageDown"))
             saved = page.evaluate("window.saved")
             requests = defaultdict(list)
