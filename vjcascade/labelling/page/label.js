@@ -238,8 +238,9 @@ export class LabelTab {
       if (known.proposals === null) known.proposals = photo.proposals;
       return known;
     }
-    // One that is done has no proposals, and those that this page knows are needed when that is undone.
-    if (known && photo.done && known.proposals?.length) photo.proposals = known.proposals;
+    // What was seen as sure stays so while somebody looks at it, though decisions elsewhere have changed what scores are
+    // worth; and a photo that is done has no proposals at the server, but needs them when that is undone.
+    if (known?.proposals?.length) photo.proposals = known.proposals;
     this.photos.delete(name);
     this.photos.set(name, photo);
     if (this.photos.size > KEPT) {
