@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from vjcascade.boosters.costs import Costs
 from vjcascade.boosters.hull import near_lower_hull
 from vjcascade.boosters.state import BoostingState, Floats, Round
 from vjcascade.errors import SettingsError
+
+PriorName: TypeAlias = Literal["class", "sample", "uniform", "balanced"]
+"""What boosters call the weights that samples start with."""
 
 ERROR_FLOOR = 1e-12
 """Weighted errors are clipped to [floor, 1 - floor] before a logarithm, so a perfect weak classifier counts 13.8."""
@@ -88,7 +91,7 @@ class Booster(ABC):
     uses_costs: ClassVar[bool] = True
     """Whether costs matter while it learns. If not, they can be met afterwards, by a threshold."""
 
-    priors: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    priors: ClassVar[Mapping[str, PriorName]] = MappingProxyType({})
     """What its own option `prior` calls a start from samples ("sample") and from classes ("class") of equal weight."""
 
     def __init__(self, costs: Costs, n_rounds: int = 100) -> None:

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from vjcascade.boosters.adaboost import AdaBoost
-from vjcascade.boosters.base import Booster, checked_option
+from vjcascade.boosters.base import Booster, PriorName, checked_option
 from vjcascade.boosters.costs import Costs
 from vjcascade.boosters.state import BoostingState, Floats
 
@@ -30,7 +30,7 @@ class CostGeneralized(Booster):
     """
 
     uses_costs: ClassVar[bool] = True
-    priors: ClassVar[Mapping[str, str]] = MappingProxyType({"sample": "sample", "class": "class"})
+    priors: ClassVar[Mapping[str, PriorName]] = MappingProxyType({"sample": "sample", "class": "class"})
 
     def __init__(self, costs: Costs, n_rounds: int = 100, *, prior: Prior = "class") -> None:
         super().__init__(costs, n_rounds)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from vjcascade.boosters.base import (
     MIN_ALPHA,
     DiscreteBooster,
+    PriorName,
     Vote,
     checked_option,
     first_of_least,
@@ -53,7 +54,7 @@ class TwoExponentials(DiscreteBooster):
     """
 
     loss_is_linear: ClassVar[bool] = False
-    priors: ClassVar[Mapping[str, str]] = MappingProxyType({"sample": "uniform", "class": "balanced"})
+    priors: ClassVar[Mapping[str, PriorName]] = MappingProxyType({"sample": "uniform", "class": "balanced"})
 
     def __init__(self, costs: Costs, n_rounds: int = 100, *, prior: InitialPrior = "uniform") -> None:
         super().__init__(costs, n_rounds)

@@ -20,7 +20,7 @@ from vjcascade.boosters.adaboost import AdaBoost
 from vjcascade.boosters.adac import AdaC1, AdaC2, AdaC3
 from vjcascade.boosters.adacost import AdaCost
 from vjcascade.boosters.asymboost import AsymBoost
-from vjcascade.boosters.base import Booster
+from vjcascade.boosters.base import Booster, PriorName
 from vjcascade.boosters.cost_generalized import CostGeneralizedAdaBoost
 from vjcascade.boosters.cost_sensitive import AdaBoostDB, CostSensitiveAdaBoost
 from vjcascade.boosters.costs import CostsLike, parse_costs
@@ -90,7 +90,7 @@ def booster_names() -> list[str]:
 class BoosterOptions(TypedDict, total=False):
     """Settings of the boosters here as keyword arguments; which booster has which is in its docstring."""
 
-    prior: Literal["class", "sample", "uniform", "balanced"]
+    prior: PriorName
     scale: Literal["min", "given", "max", "sum"]
     sign: Literal["positive", "any"]
     select: Literal["maxroot", "minloss"]
