@@ -27,7 +27,7 @@ from fuzz_inputs import (
 )
 
 from vjcascade import Size
-from vjcascade.cli.main import _app as commands, run as run_command
+from vjcascade.cli.main import command_app as commands, run as run_command
 from vjcascade.cli.opencv_createsamples import PROGRAM as CREATESAMPLES
 from vjcascade.cli.opencv_traincascade import PROGRAM as TRAINCASCADE
 from vjcascade.formats.annotations.vec_files import write_vec

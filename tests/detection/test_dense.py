@@ -129,7 +129,10 @@ def test_bounds_are_honest(weak, seed, shape, bounds, angles, group):
 
 
 def test_nothing_where_no_scale_lies_between(faces, astronaut):
-    bounds = {"min_size": (58, 58), "max_size": (61, 61)}
+    bounds = {
+        "min_size": (103, 103),
+        "max_size": (108, 108),
+    }  # of the face's size; levels are for 101 and 111
     assert len(raw(faces, astronaut, **bounds)) == 0
     assert len(Detector(faces, min_neighbors=0, **bounds).detect(astronaut)) > 0  # OpenCV's surprise
 

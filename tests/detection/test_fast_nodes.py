@@ -131,8 +131,13 @@ def test_trees_of_four_nodes_take_the_other_way(rng):
 
 
 def test_few_layouts_serve_pictures_of_all_sizes():
-    made = {Layout.fitting(width, 50, step)[::2] for width in range(24, 1040) for step in (1, 2)}
-    assert len(made) <= 14
+    widths, steps = range(4, 1040), (1, 2, 3)
+    layouts = [(width, Layout.fitting(width, 50, step)) for width in widths for step in steps]
+    assert all(width <= layout.stride <= max(1.3 * width, width + 32) for width, layout in layouts)
+    assert all(
+        layout.stride % layout.step == 0 and layout.plane >= 50 * layout.stride for _, layout in layouts
+    )
+    assert len({layout[::2] for _, layout in layouts}) <= 75
     model = CompiledModel(Cascade(Size(24, 24)))
     model.for_layout(Layout.fitting(100, 50, 1))
-    assert model.for_layout(Layout.fitting(100, 90, 1)) is model.for_layout(Layout.fitting(110, 40, 1))
+    assert model.for_layout(Layout.fitting(100, 90, 1)) is model.for_layout(Layout.fitting(103, 40, 1))

@@ -16,8 +16,8 @@ def faces():
 def test_a_trained_model_says_what_it_is_and_how_good(faces):
     first, trained, data, quality = str(faces).splitlines()
     assert first == repr(faces)
-    assert trained == "trained by: cost-generalized, costs 2:1"
-    assert data == "trained on: 6,000 positives, 6,000 negatives a stage"
+    assert trained == "trained by: cost-generalized-gentle, costs 2:1"
+    assert data == "trained on: 14,000 positives, 14,000 negatives a stage"
     assert quality.startswith("passes: ")
     assert "% of the held-out positives, about one in " in quality
 

@@ -49,7 +49,7 @@ class MadeUp:
 def test_other_boxes_are_told(program):
     bench = program("bench_detect")
     arguments = bench.argparse.Namespace(rounds=9, seconds=1.0)
-    data = (bench.Model("eye", "ours.xml", "theirs.xml"), None)
+    data = (bench.Model("eye", "ours.xml", "theirs.xml"), [])
 
     def measure(ours):
         theirs = MadeUp([[1, 2, 3, 4], [5, 6, 7, 8]], seconds=[6.0])
@@ -62,7 +62,7 @@ def test_other_boxes_are_told(program):
     assert not other.equal
     assert "DIFFERENT" in other.row()
     told = bench.verdict([same, other])
-    assert "3.00 eye VGA 1" in told
+    assert "3.00 (not 6) eye VGA 1" in told
     assert "Boxes differ in 1 of 2." in told
 
 
@@ -73,7 +73,7 @@ def test_the_best_rounds_stand_beside_the_medians(program):
         MadeUp([], seconds=[0.2, 0.2, 0.2, 0.2, 0.1]),
     )
     arguments = bench.argparse.Namespace(rounds=5, seconds=1.0)
-    case, data = bench.Case("eye", "VGA", 1), (bench.Model("eye", "ours.xml", "theirs.xml"), None)
+    case, data = bench.Case("eye", "VGA", 1), (bench.Model("eye", "ours.xml", "theirs.xml"), [])
     found = bench.measure(case, theirs, ours, data, arguments)
     assert found.ratio == pytest.approx((4, 4))
     assert found.best == pytest.approx((6, 6))

@@ -33,21 +33,6 @@ def skip_without_browser():
         pytest.skip("no Chromium is installed")
 
 
-def test_actions_are_counted(run_program, two_faces):
-    skip_without_browser()
-    done = run_program(
-        "bench_labelling.py", "actions", *two_faces, "--wanted", "3", "--sheet", "2", "--orders", "quick"
-    )
-    assert done.returncode == 0, done.stderr
-    without, with_model = re.findall(r"^\| (?:without|proposals).*$", done.stdout, re.MULTILINE)
-    assert [cell.strip() for cell in without.split("|")[2:9]] == ["1", "0", "3", "4", "1.000", "7", "1.000"]
-    assert without.split("|")[9].strip() == "3"
-    cells = [cell.strip() for cell in with_model.split("|")]
-    assert cells[2] == "1"
-    assert cells[4] == "1"
-    assert cells[9] == "3"
-
-
 def test_latency_is_measured(run_program, two_faces):
     skip_without_browser()
     photos, _ = two_faces

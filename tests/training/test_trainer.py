@@ -254,7 +254,7 @@ def test_events_come_in_order(tmp_path):
     events = []
     doubles.small_run(tmp_path, listener=events.append)
     parts = dict.fromkeys(e.part for e in events if isinstance(e, Progress))
-    kinds = ("mining negatives", "mining held-out negatives", "boosting")
+    kinds = ("mining negatives", "mining held-out negatives", "boosting", "comparing with plain AdaBoost")
     assert list(parts) == [f"stage {n}: {kind}" for n in (1, 2, 3, 4) for kind in kinds]
     assert [e.record.stage for e in events if isinstance(e, StageDone)] == [1, 2, 3, 4]
     assert isinstance(events[0], RunBegun)

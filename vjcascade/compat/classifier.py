@@ -70,7 +70,7 @@ class CascadeClassifier:
     --------
     >>> faces = CascadeClassifier(data.find("frontalface"))
     >>> faces.empty(), faces.getOriginalWindowSize()
-    (False, (24, 24))
+    (False, (20, 20))
     >>> faces.detectMultiScale(np.zeros((100, 100), np.uint8))
     ()
     """

@@ -55,13 +55,11 @@ class Layout(NamedTuple):
         Examples
         --------
         >>> Layout.fitting(100, 101, 1), Layout.fitting(3000, 2001, 2)
-        (Layout(stride=144, plane=16912, step=1), Layout(stride=3088, plane=8389136, step=2))
+        (Layout(stride=112, plane=16912, step=1), Layout(stride=3088, plane=8389136, step=2))
         """
-        least = -(-width // step) * step
-        stride = 2 ** max((least - ODD_ITEMS - 1).bit_length(), 6)
-        if stride > LONG_ROW:
-            stride = -(-(least - ODD_ITEMS) // LONG_ROW) * LONG_ROW
-        stride = -(-(stride + ODD_ITEMS) // step) * step
+        least = -(-width // step) * step - ODD_ITEMS
+        unit = max(2 ** (max(least - 1, 1).bit_length() - 3), ODD_ITEMS)  # four strides for each power of two
+        stride = -(-(max(-(-least // unit), 1) * unit + ODD_ITEMS) // step) * step
         return cls(stride, 2 ** (n_rows * stride - 1).bit_length() + 33 * ODD_ITEMS, step)
 
     def offsets(self, window: Size) -> NDArray[np.uint32]:
@@ -76,9 +74,6 @@ class Layout(NamedTuple):
 
 ODD_ITEMS = 16
 """One line of the cache."""
-
-LONG_ROW = 1024
-"""Rows that are longer are rounded up to a multiple of it, shorter ones to a power of two."""
 
 LAYOUTS_KEPT = 64
 """Layouts whose offsets are kept for the next picture: 96 bytes for each node and layout."""

@@ -54,7 +54,7 @@ def model_tables(cascade: Cascade) -> dict[str, Any]:
     >>> import vjcascade
     >>> tables = model_tables(Cascade.load(vjcascade.compat.data.find("frontalface")))
     >>> tables["window"], len(tables["stage_thresholds"]), tables["settings"]["min_neighbors"]
-    ([24, 24], 13, 3)
+    ([20, 20], 22, 3)
     """
     used, point = used_model(cascade)
     nodes, features = used.nodes, used.features
@@ -139,7 +139,7 @@ def about(cascade: Cascade) -> list[str]:
     --------
     >>> import vjcascade
     >>> about(Cascade.load(vjcascade.compat.data.find("frontalface")))[0]
-    'Window 24x24, 13 stages, 1,172 weak classifiers over Haar features'
+    'Window 20x20, 22 stages, 2,757 weak classifiers over Haar features'
     """
     used, point = used_model(cascade)
     n_stages, n_weak = pluralize(used.n_stages, "stage"), pluralize(used.n_trees, "weak classifier")

@@ -137,7 +137,7 @@ def bred_windows(
     >>> cascade = Cascade.load(vjcascade.compat.data.find("frontalface"))
     >>> windows, passed = bred_windows(cascade, 2000, np.random.default_rng(0))
     >>> windows.shape, bool(passed.max() > 3)
-    ((2000, 24, 24), True)
+    ((2000, 20, 20), True)
     """
     width, height = cascade.window
     size = min(GENERATION, GENERATION_PIXELS // (width * height))

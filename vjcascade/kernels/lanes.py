@@ -209,7 +209,15 @@ def bits_of(builder: Builder, lanes: Value, first: int) -> Value:
 
 
 class Stage:
-    """What the intrinsics that run a stage have in common; their first arguments are the same."""
+    """What the intrinsics that run a stage have in common; their first arguments are the same.
+
+    Parameters
+    ----------
+    context, builder, kinds, arguments : object
+        Of the intrinsic.
+    also : int, optional
+        A block so many windows behind the first one is run as well.
+    """
 
     def __init__(
         self,

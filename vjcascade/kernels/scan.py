@@ -254,9 +254,7 @@ def scan_grid(
     norm_rect: NDArray[np.uint32],
     model: Model,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
-    """Run the cascade along some rows; return the windows found, their last sums, and how many were tried in each
-    row.
-    """
+    """Run the cascade along some rows; return the windows found, their last sums, and how many each row had."""
     # IN planes, squared flat, with room for TILE + WIDE windows at the end of the last row; norm_rect without
     # corners, and squared without items, for LBP, which does not normalise windows; rows (n, 2) their y, and how many
     # windows each has; grid (5,): step, skip after stage 0 or not, row stride, area of norm_rect, how many stages a

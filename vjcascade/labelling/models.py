@@ -37,7 +37,7 @@ def load_candidate(path: Path, name: str, n_threads: int | None = None) -> Candi
     --------
     >>> import vjcascade
     >>> load_candidate(vjcascade.compat.data.find("frontalface"), "faces").cascade.window
-    Size(width=24, height=24)
+    Size(width=20, height=20)
     """
     cascade = Cascade.load(path)
     if cascade.n_stages == 0:

@@ -77,7 +77,8 @@ def event_line(event: Event) -> bytes:
     (1, 'begin', 3)
     """
     values = {field.name: getattr(event, field.name) for field in fields(event)}
-    plain = {name: value for name, value in values.items() if not isinstance(value, np.ndarray)}
+    pictures = {name for name, value in values.items() if isinstance(value, np.ndarray)} | {"missed"}
+    plain = {name: value for name, value in values.items() if name not in pictures}
     head = {"v": SCHEMA_VERSION, "event": EVENT_NAMES[type(event)], "time": round(time.time(), 3)}
     return json.dumps({**head, **plain}, default=msgspec.to_builtins).encode() + b"\n"
 

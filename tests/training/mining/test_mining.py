@@ -93,7 +93,7 @@ def spy_on_scans(monkeypatch):
 
     def counted_scan(self, made, rows):
         for y in list(rows):
-            for x in range(made.size.width - self.cascade.window.width + 1):
+            for x in range(made.sizes[0].width - self.cascade.window.width + 1):
                 looked_at[names[id(made)][1], x, y] += 1
         return scan(self, made, rows)
 
@@ -239,13 +239,13 @@ def test_windows_come_from_all_photos(rng):
 
 def test_mining_sees_the_level_images_of_the_detector(photos, cascade, monkeypatch):
     seen = set()
-    integrals = Scanner.integrals
+    integrals = Scanner.integrals_of_levels
 
-    def spy(self, level, *step):
-        seen.add((level.shape, level.tobytes()))
-        return integrals(self, level, *step)
+    def spy(self, levels, *step):
+        seen.update((level.shape, level.tobytes()) for level in levels)
+        return integrals(self, levels, *step)
 
-    monkeypatch.setattr(Scanner, "integrals", spy)
+    monkeypatch.setattr(Scanner, "integrals_of_levels", spy)
     mine(photos, cascade, EVERYTHING)
     mined, detector = set(seen), Detector(cascade, min_neighbors=0, scale_factor=SCALE_FACTOR, n_threads=1)
     seen.clear()
