@@ -113,8 +113,8 @@ class _Node:
         result = variable(builder, ir.Constant(kind, ir.Undefined))
         places = {shape: builder.append_basic_block() for shape in ways}
         behind = builder.append_basic_block()
-        shape = builder.and_(self.item(MARK), ir.Constant(INT, 255))
-        switch = builder.switch(shape, places[LONG])
+        number = builder.and_(self.item(MARK), ir.Constant(INT, 255))
+        switch = builder.switch(number, places[LONG])
         for shape, way in ways.items():
             if shape != LONG:
                 switch.add_case(ir.Constant(INT, shape), places[shape])

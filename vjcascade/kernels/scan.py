@@ -285,28 +285,25 @@ def scan_grid(
                     starts = (np.uint64(start),)
                     rest = todo & ~(BLOCK << start)
                     second = lowest_bit(rest) if rest else start + WIDE
+                    block = BLOCK
                     if second < start + WIDE_GAP:
+                        block = WIDE_BLOCK
                         bits = wide_stage(
                             planes, shorts, base, scales, starts, model, nodes, np.uint64(stage)
                         )
-                        passed |= ((bits & WIDE_BLOCK) << start) & todo
-                        undecided |= (((bits >> UNDECIDED) & WIDE_BLOCK) << start) & todo
-                        rest &= ~(WIDE_BLOCK << start)
                     elif rest:
                         both = (np.uint64(start), np.uint64(second))
                         bits = quick_stage(planes, shorts, base, scales, both, model, nodes, np.uint64(stage))
                         passed |= (((bits >> LANES) & BLOCK) << second) & rest
                         undecided |= (((bits >> (UNDECIDED + LANES)) & BLOCK) << second) & rest
                         rest &= ~(BLOCK << second)
-                        passed |= ((bits & BLOCK) << start) & todo
-                        undecided |= (((bits >> UNDECIDED) & BLOCK) << start) & todo
                     else:
                         bits = quick_stage(
                             planes, shorts, base, scales, starts, model, nodes, np.uint64(stage)
                         )
-                        passed |= ((bits & BLOCK) << start) & todo
-                        undecided |= (((bits >> UNDECIDED) & BLOCK) << start) & todo
-                    todo = rest
+                    passed |= ((bits & block) << start) & todo
+                    undecided |= (((bits >> UNDECIDED) & block) << start) & todo
+                    todo = rest & ~(block << start)
                 if undecided:
                     passed |= tile_stage(planes, base, scales, undecided, model, stage, tile_sums)
                 if stage == 0 and skips:
