@@ -107,7 +107,7 @@ def serve(
     prepare : callable, optional
         Called with the boxes before anything else.
     ready : callable, optional
-        Called as `ready(address, session)` once the page can be opened.
+        Called as `ready(address, session)` once the page can be opened, and Ctrl-C ends the server in order.
 
     Raises
     ------
@@ -128,8 +128,8 @@ def serve(
         session = stack.enter_context(closing(Session(site.photos, store, options)))
         number = listening.getsockname()[1]
         address = f"http://{HOST}:{number}/{token}/"
-        server = _server(Guard(make_app(session), token, number), session.hub)
-        ready(address, session)
+        guarded = Guard(make_app(session), token, number)
+        server = _server(guarded, session.hub, started=lambda: ready(address, session))
         server.run(sockets=[listening])
 
 
@@ -194,11 +194,15 @@ def _listening(port: int) -> socket.socket:
     return listening
 
 
-def _server(app: App, hub: Hub) -> uvicorn.Server:
+def _server(app: App, hub: Hub, started: Callable[[], None]) -> uvicorn.Server:
     import uvicorn
 
     class Server(uvicorn.Server):
-        """Ends the streams of news, too, when it is told to end."""
+        """Says when it has started, and ends the streams of news, too, when it is told to end."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            started()
 
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
             hub.close()
