@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 from vjcascade.cascade import Cascade
 from vjcascade.detection.scales import opencv_rows
-from vjcascade.detection.scanner import Scanner, evaluate_windows
+from vjcascade.detection.scanner import IntegralMemory, Scanner, evaluate_windows
 from vjcascade.errors import SettingsError
 from vjcascade.types import FeatureType, Size
 
@@ -143,6 +143,21 @@ def test_levels_scanned_together_give_what_each_gives_alone(rng):
             for level, mine, each in zip(levels, rows, found, strict=True):
                 alone = scanner.scan_rows(scanner.integrals(level, step), mine, **options)
                 assert (as_tuples(each), each.n_windows) == (as_tuples(alone), alone.n_windows)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_memory_that_was_used_before_changes_nothing(kind, rng):
+    scanner = Scanner(builders.random_cascade(rng, SMALL, (2, 2), **KINDS[kind]))
+    memory = IntegralMemory()
+    for height, width, step in ((60, 80, 1), (200, 150, 2), (31, 44, 1), (90, 300, 2)):
+        level = builders.smooth_noise(rng, height, width)
+        for one in (memory.planes, memory.shorts, memory.squared):
+            one.array((400_000,), np.uint8)[:] = 255
+        fresh, again = scanner.integrals(level, step), scanner.integrals(level, step, memory)
+        found = [scanner.scan_rows(each, skip=True, min_stages=0) for each in (fresh, again)]
+        assert len(found[0]) > 0
+        assert as_tuples(found[0]) == as_tuples(found[1])
+    assert np.shares_memory(again.planes, memory.planes.array(again.planes.shape, np.int32))
 
 
 @pytest.mark.parametrize(

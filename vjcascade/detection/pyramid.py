@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
 from vjcascade.detection.scales import Level
-from vjcascade.detection.scanner import RawWindows, Scanner
+from vjcascade.detection.scanner import IntegralMemory, RawWindows, Scanner
 from vjcascade.imaging import resize_exact
 from vjcascade.parallel import ordered_map
 from vjcascade.types import Detections, Size
@@ -83,11 +83,13 @@ def scan_pyramid(
         for i, level in enumerate(plan.levels):
             sharing[level.size, level.step].append((p, i))
     found: list[list[RawWindows]] = [[_NOTHING] * len(plan.levels) for plan in plans]
+    spare: list[IntegralMemory] = []  # new memory for each group would take as long as what is written there
 
     def scan(levels: Sequence[tuple[Size, int]]) -> None:
         (_, step), users = levels[0], sorted({p for level in levels for p, _ in sharing[level]})
         neediest = max((plans[p].scanner for p in users), key=lambda scanner: scanner.n_images)
-        integrals = neediest.integrals_of_levels([resize(gray, size) for size, _ in levels], step)
+        memory = spare.pop() if spare else IntegralMemory()
+        integrals = neediest.integrals_of_levels([resize(gray, size) for size, _ in levels], step, memory)
         for p in users:
             plan = plans[p]
             places = [[i for q, i in sharing[level] if q == p] for level in levels]
@@ -97,6 +99,7 @@ def scan_pyramid(
                 for i, raw in zip(same, each, strict=True):
                     if i is not None:
                         found[p][i] = raw
+        spare.append(memory)
 
     groups = list(_groups(sharing))
     n_pixels = sum(size.width * size.height for size, _ in sharing)

@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from vjcascade.buffers import ReusableBuffer
 from vjcascade.cascade import Cascade
 from vjcascade.detection.compiled import CompiledModel, Layout
 from vjcascade.detection.scales import Rows, row_array
@@ -55,6 +56,13 @@ class LevelIntegrals:
     shorts: NDArray[np.uint16]
     squared: NDArray[np.uint32]
     layout: Layout
+
+
+class IntegralMemory:
+    """Memory for the integral images of one scan at a time."""
+
+    def __init__(self) -> None:
+        self.planes, self.shorts, self.squared = (ReusableBuffer() for _ in range(3))
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +125,9 @@ class Scanner:
         """How many integral images the cascade needs: those of a scanner that needs more serve all others."""
         return 1 + self._model.has_contrast + self._model.tilted
 
-    def integrals(self, level: NDArray[np.uint8], step: int = 1) -> LevelIntegrals:
+    def integrals(
+        self, level: NDArray[np.uint8], step: int = 1, memory: IntegralMemory | None = None
+    ) -> LevelIntegrals:
         """Compute what a scan of one level image needs; see `integrals_of_levels`.
 
         Parameters
@@ -126,6 +136,8 @@ class Scanner:
             Level image, grey.
         step : int
             Distance of windows in the scan, >= 1.
+        memory : IntegralMemory, optional
+            As for `integrals_of_levels`.
 
         Returns
         -------
@@ -137,9 +149,11 @@ class Scanner:
         ValueError
             If `level` has another shape or dtype, or is too large.
         """
-        return self.integrals_of_levels([level], step)
+        return self.integrals_of_levels([level], step, memory)
 
-    def integrals_of_levels(self, levels: Sequence[NDArray[np.uint8]], step: int = 1) -> LevelIntegrals:
+    def integrals_of_levels(
+        self, levels: Sequence[NDArray[np.uint8]], step: int = 1, memory: IntegralMemory | None = None
+    ) -> LevelIntegrals:
         """Compute what one scan of several level images needs: small ones are worth no scan of their own.
 
         Parameters
@@ -148,6 +162,8 @@ class Scanner:
             Level images, grey, at least one.
         step : int
             Distance of windows in the scan, >= 1.
+        memory : IntegralMemory, optional
+            Where they are written, in place of those that were written there before; new memory if not given.
 
         Returns
         -------
@@ -173,9 +189,10 @@ class Scanner:
         n_items, stride = n_rows * layout.stride, layout.stride
         if n_items + tilted * layout.plane > MAX_ITEMS:
             raise ValueError(f"a level of {sizes[0]} pixels is too large to scan; make the picture smaller")
-        planes = np.empty(n_items + tilted * layout.plane + PADDING, np.int32)
-        squared = np.empty(n_items + PADDING if self._model.has_contrast else 0, np.uint32)
-        planes[-PADDING:] = 0
+        memory = memory or IntegralMemory()
+        planes = memory.planes.array((n_items + tilted * layout.plane + PADDING,), np.int32)
+        shorts = memory.shorts.array(planes.shape, np.uint16)
+        squared = memory.squared.array((n_items + PADDING if self._model.has_contrast else 0,), np.uint32)
         upright, turned = planes[:n_items].reshape(-1, stride), planes[layout.plane :]
         squares = squared[:-PADDING].reshape(-1, stride)
         for given, top in zip(levels, tops, strict=False):
@@ -186,7 +203,11 @@ class Scanner:
                 image = np.empty((level.shape[0] + 1, level.shape[1] + 1), np.int32)
                 fill_tilted(level, image)
                 deinterleave(image, step, turned[:n_items].reshape(-1, stride)[rows])
-        return LevelIntegrals(sizes, tops[:-1], planes, planes.astype(np.uint16), squared, layout)
+        for first in (0, layout.plane)[: 1 + tilted]:
+            part = slice(first, first + n_items + PADDING)
+            planes[part][n_items:] = 0
+            np.copyto(shorts[part], planes[part], casting="unsafe")
+        return LevelIntegrals(sizes, tops[:-1], planes, shorts, squared, layout)
 
     def scan_rows(
         self,

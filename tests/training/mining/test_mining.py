@@ -85,7 +85,8 @@ def spy_on_scans(monkeypatch):
     integrals, scan = Scanner.integrals, Scanner.scan_rows
     names = {}
 
-    def named_integrals(self, level):
+    def named_integrals(self, level, *, memory):
+        del memory  # integral images are kept here
         made = integrals(self, level)
         opened[level.tobytes()] += 1
         names[id(made)] = (made, level.tobytes())  # kept alive, so that ids are not used again
@@ -241,9 +242,9 @@ def test_mining_sees_the_level_images_of_the_detector(photos, cascade, monkeypat
     seen = set()
     integrals = Scanner.integrals_of_levels
 
-    def spy(self, levels, *step):
+    def spy(self, levels, *rest):
         seen.update((level.shape, level.tobytes()) for level in levels)
-        return integrals(self, levels, *step)
+        return integrals(self, levels, *rest)
 
     monkeypatch.setattr(Scanner, "integrals_of_levels", spy)
     mine(photos, cascade, EVERYTHING)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.detection.scales import Level, row_array
-from vjcascade.detection.scanner import RawWindows, Scanner
+from vjcascade.detection.scanner import IntegralMemory, RawWindows, Scanner
 from vjcascade.imaging import resize_exact
 from vjcascade.training.mining.window_hash import window_hashes
 from vjcascade.types import Size
@@ -94,7 +94,8 @@ class PhotoScan:
         self, gray: NDArray[np.uint8], ignored: NDArray[np.int32], levels: Sequence[Level], scanner: Scanner
     ) -> None:
         self._window = scanner.cascade.window
-        by_level = [_scan_level(gray, ignored, level, scanner) for level in levels]
+        memory = IntegralMemory()
+        by_level = [_scan_level(gray, ignored, level, scanner, memory) for level in levels]
         self._n_found = [sum(len(band.found) for band in bands) for bands in by_level]
         self._bands = [band for bands in by_level for band in bands]
         self._band_of = np.repeat(np.arange(len(self._bands)), [len(band.found) for band in self._bands])
@@ -174,13 +175,17 @@ class _Band(NamedTuple):
 
 
 def _scan_level(
-    gray: NDArray[np.uint8], ignored: NDArray[np.int32], level: Level, scanner: Scanner
+    gray: NDArray[np.uint8],
+    ignored: NDArray[np.int32],
+    level: Level,
+    scanner: Scanner,
+    memory: IntegralMemory,
 ) -> list[_Band]:
     """Scan a level band by band; positions are those in the level. Pixels are kept where something was found."""
     image, bands = resize_exact(gray, level.size), []
     for pixel_rows, ys in _bands(level):
         pixels = image[pixel_rows]
-        raw = scanner.scan_rows(scanner.integrals(pixels), ys - pixel_rows.start)
+        raw = scanner.scan_rows(scanner.integrals(pixels, memory=memory), ys - pixel_rows.start)
         found = replace(raw, positions=raw.positions + np.array([0, pixel_rows.start], np.int32))
         if len(ignored):
             found = _without(found, ignored, level)
