@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import mmap
 import os
 from pathlib import Path
@@ -50,7 +51,7 @@ def allocate(shape: tuple[int, ...], dtype: DTypeLike, folder: Path | None) -> N
     >>> int(array.sum())
     105
     """
-    n_bytes = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+    n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
     if folder is None or n_bytes == 0:
         spare = np.empty(n_bytes + LINE, np.uint8)
         first = -spare.ctypes.data % LINE
@@ -95,7 +96,7 @@ class ReusableBuffer:
         OSError
             If the disk has no room for it.
         """
-        n_bytes = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+        n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
         if n_bytes > len(self._bytes):
             self._bytes = np.empty(0, np.uint8)
             self._bytes = allocate((n_bytes,), np.uint8, self.folder)

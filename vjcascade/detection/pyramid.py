@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
 from vjcascade.detection.scales import Level
-from vjcascade.detection.scanner import IntegralMemory, RawWindows, Scanner
+from vjcascade.detection.scanner import NO_WINDOWS, IntegralMemory, RawWindows, Scanner
 from vjcascade.imaging import resize_exact
 from vjcascade.parallel import ordered_map
 from vjcascade.types import Detections, Size
@@ -26,8 +26,6 @@ GROUP_PIXELS = 2**16
 
 PIXELS_PER_THREAD = 2**17
 """A thread that has less to do costs more than it saves."""
-
-_NOTHING = RawWindows(np.empty((0, 2), np.int32), np.empty(0), np.empty(0, np.int32), 0)
 
 Resize = Callable[[NDArray[np.uint8], Size], NDArray[np.uint8]]
 
@@ -82,7 +80,7 @@ def scan_pyramid(
     for p, plan in enumerate(plans):
         for i, level in enumerate(plan.levels):
             sharing[level.size, level.step].append((p, i))
-    found: list[list[RawWindows]] = [[_NOTHING] * len(plan.levels) for plan in plans]
+    found: list[list[RawWindows]] = [[NO_WINDOWS] * len(plan.levels) for plan in plans]
     spare: list[IntegralMemory] = []  # new memory for each group would take as long as what is written there
 
     def scan(levels: Sequence[tuple[Size, int]]) -> None:
@@ -110,11 +108,13 @@ def scan_pyramid(
 def _groups(levels: Iterable[tuple[Size, int]]) -> Iterator[list[tuple[Size, int]]]:
     """Put levels of one step together, as they come, until they have `GROUP_PIXELS`."""
     by_step: dict[int, list[tuple[Size, int]]] = defaultdict(list)
-    for level in levels:
-        group = by_step[level[1]]
-        group.append(level)
-        if sum(size.width * size.height for size, _ in group) >= GROUP_PIXELS:
-            yield by_step.pop(level[1])
+    n_pixels: dict[int, int] = defaultdict(int)
+    for size, step in levels:
+        by_step[step].append((size, step))
+        n_pixels[step] += size.width * size.height
+        if n_pixels[step] >= GROUP_PIXELS:
+            n_pixels[step] = 0
+            yield by_step.pop(step)
     yield from by_step.values()
 
 

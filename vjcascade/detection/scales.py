@@ -7,6 +7,7 @@ the `step` and `rows` of a `Level`.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -18,6 +19,9 @@ from vjcascade.types import Size
 
 MAX_LEVELS = 10_000
 """Most levels tried; a scale factor that asks for more is a slip of the pen."""
+
+SIZES_KEPT = 32
+"""Sizes of pictures whose levels are kept for the next one: frames are all of one size."""
 
 STRIPE_COLUMNS = 32
 """OpenCV cuts the rows into one stripe for each so many columns of the first level."""
@@ -129,17 +133,24 @@ def scan_levels(
     >>> [str(level.size) for level in scan_levels(Size(60, 50), Size(24, 24), 1.5)]
     ['60x50', '40x33']
     """
+    return list(_levels_of(image_size, window, scale_factor, min_size, max_size))
+
+
+@lru_cache(SIZES_KEPT)
+def _levels_of(
+    image_size: Size, window: Size, scale_factor: float, min_size: Size | None, max_size: Size | None
+) -> tuple[Level, ...]:
     scales = _bounded(_all_scales(image_size, window, scale_factor), image_size, window, min_size, max_size)
     sizes = [_level_size(image_size, scale) for scale in scales]
     if not sizes:
-        return []
+        return ()
     n_stripes = math.ceil((sizes[0].width - window.width + 1) / STRIPE_COLUMNS)
     levels = []
     for scale, size in zip(scales, sizes, strict=True):
         step = 1 if scale >= 2 else 2
         rows = opencv_rows(size.height - window.height + 1, step, n_stripes)
         levels.append(Level(scale, size, window, step, rows))
-    return levels
+    return tuple(levels)
 
 
 def opencv_rows(n_rows: int, step: int, n_stripes: int) -> range:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import accumulate
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 from typing import Self
 
 import numpy as np
@@ -98,6 +98,10 @@ class RawWindows:
             np.concatenate([np.empty(0, np.int32), *[part.stages for part in parts]]),
             sum(part.n_windows for part in parts),
         )
+
+
+NO_WINDOWS = RawWindows(np.empty((0, 2), np.int32), np.empty(0), np.empty(0, np.int32), 0)
+"""Of a level that was not looked at."""
 
 
 class Scanner:
@@ -196,7 +200,7 @@ class Scanner:
         upright, turned = planes[:n_items].reshape(-1, stride), planes[layout.plane :]
         squares = squared[:-PADDING].reshape(-1, stride)
         for given, top in zip(levels, tops, strict=False):
-            level = np.require(given, np.uint8, ["C", "W"])  # kernels are compiled for such arrays only
+            level = _plain(given)
             rows = slice(top, top + len(level) + 1)
             fill_integrals(level, step, upright[rows], squares[rows])
             if tilted:
@@ -273,39 +277,51 @@ class Scanner:
         ValueError
             As `scan_rows`.
         """
-        window, layout = self.cascade.window, integrals.layout
+        layout = integrals.layout
         self._require_planes(integrals)
-        table = []
-        for size, top, visited in zip(integrals.sizes, integrals.tops, rows, strict=True):
-            ys, n_rows = row_array(visited), size.height - window.height + 1
-            if len(ys) and not (ys.min() >= 0 and ys.max() < n_rows):
-                raise ValueError(f"rows {ys} are not all in [0, {max(n_rows, 0)})")
-            n_columns = max(-(-(size.width - window.width + 1) // layout.step), 0)
-            lines = np.empty((len(ys), 2), np.int64)
-            lines[:, 0], lines[:, 1] = ys + top, n_columns
-            table.append(lines)
+        firsts, lines = self._lines(integrals, rows)
         norm_rect, model = self._model.for_layout(layout)
         n_needed = self.cascade.n_stages if min_stages is None else min_stages
         grid = np.array([layout.step, skip, layout.stride, self._norm_area, n_needed], np.int64)
-        lines = np.concatenate(table)
         windows, sums, n_visited = scan_grid(
             integrals.planes, integrals.shorts, integrals.squared, lines, grid, norm_rect, model
         )
         if min_stages is not None:  # they come tile by tile
             order = np.lexsort((windows[:, 0], windows[:, 1]))
             windows, sums = windows[order], sums[order]
-        ends = np.searchsorted(
-            windows[:, 1], [*integrals.tops[1:], integrals.tops[-1] + size.height + 1]
-        ).tolist()
-        found, first, first_line = [], 0, 0
-        for top, end, part in zip(integrals.tops, ends, table, strict=True):
-            positions = windows[first:end, :2].copy()
-            positions[:, 1] -= top
-            stages = windows[first:end, 2].copy()
-            n_windows = int(n_visited[first_line : first_line + len(part)].sum())
-            found.append(RawWindows(positions, sums[first:end], stages, n_windows))
-            first, first_line = end, first_line + len(part)
-        return found
+        visited = np.concatenate(([0], np.cumsum(n_visited)))[firsts]
+        bottom = integrals.tops[-1] + integrals.sizes[-1].height + 1
+        places = np.searchsorted(windows[:, 1], [*integrals.tops, bottom])
+        return [
+            RawWindows(
+                windows[begin:end, :2] - np.array([0, top], np.int32),
+                sums[begin:end],
+                windows[begin:end, 2].copy(),
+                n,
+            )
+            if begin < end
+            else replace(NO_WINDOWS, n_windows=n)
+            for top, (begin, end), n in zip(
+                integrals.tops, pairwise(places.tolist()), np.diff(visited).tolist(), strict=True
+            )
+        ]
+
+    def _lines(self, integrals: LevelIntegrals, rows: Sequence[Rows]) -> tuple[list[int], NDArray[np.int64]]:
+        """Return the place of each level's first row among all, and of each row its y and number of windows."""
+        window, step = self.cascade.window, integrals.layout.step
+        ys, numbers = [], []
+        for size, top, visited in zip(integrals.sizes, integrals.tops, rows, strict=True):
+            n_rows = max(size.height - window.height + 1, 0)
+            lowest, highest = _ends(visited)
+            if lowest < 0 or highest >= n_rows:
+                raise ValueError(f"rows {visited} are not all in [0, {n_rows})")
+            ys.append(row_array(visited) + top)
+            numbers.append(max(-(-(size.width - window.width + 1) // step), 0))
+        counts = [len(visited) for visited in ys]
+        lines = np.empty((sum(counts), 2), np.int64)
+        np.concatenate(ys, out=lines[:, 0])
+        lines[:, 1] = np.repeat(numbers, counts)
+        return [*accumulate(counts, initial=0)], lines
 
     def stage_sums(
         self, integrals: LevelIntegrals, positions: NDArray[np.int32], first_stage: int = 0
@@ -366,6 +382,21 @@ class Scanner:
                 f"this cascade needs the {missing} integral image, and it is not there; "
                 "make them with the `integrals` of the scanner that scans"
             )
+
+
+def _ends(rows: Rows) -> tuple[int, int]:
+    """Return the lowest and the highest row."""
+    if len(rows) == 0:
+        return 0, -1
+    if isinstance(rows, range):
+        return min(rows[0], rows[-1]), max(rows[0], rows[-1])
+    return int(rows.min()), int(rows.max())
+
+
+def _plain(level: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return a level as kernels are compiled for: contiguous, and such as might be written to."""
+    flags = level.flags
+    return level if flags.c_contiguous and flags.writeable else np.require(level, np.uint8, ["C", "W"])
 
 
 def evaluate_windows(
