@@ -1,4 +1,7 @@
-"""Every command and snippet of the README works, and says what the project's own files say."""
+"""Every command and snippet of the README and the how-to pages works, and says what the project's own files say.
+
+They share a folder, and are run in the order of `PAGES`, each once: a model is trained before others use it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import skimage
-from markdown_pages import PROJECT, code_blocks, command_lines, run, run_command
+from markdown_pages import PROJECT, code_blocks, each_once, run, run_command
 from PIL import Image
 
 from vjcascade import Cascade, Size
@@ -21,13 +24,22 @@ from vjcascade.imaging import read_gray, read_image, resize_crop, write_image
 from vjcascade.video import VideoSink
 
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
-PROGRAMS = ("vjcascade", "train-cascade")
+HOW_TO = PROJECT / "docs" / "how-to"
+NAMES = re.findall(r"^([\w-]+)$", (HOW_TO / "index.md").read_text(encoding="utf-8"), re.MULTILINE)
+TUTORIALS = ("migrating-from-cv2", "operating-point")
+"""Those that have no pictures of their own; `test_tutorials` runs the others."""
+PAGES = [
+    README,
+    *((HOW_TO / f"{name}.md").read_text(encoding="utf-8") for name in NAMES),
+    *((PROJECT / "docs" / "tutorials" / f"{name}.md").read_text(encoding="utf-8") for name in TUTORIALS),
+]
+SNIPPETS = list(dict.fromkeys(block for page in PAGES for block in code_blocks(page, "python")))
 PICTURES = Path(skimage.__file__).parent / "data"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with what the README talks of, its commands run in it.
+    """Return a folder with what the pages talk of, their commands run in it.
 
     Crops are small, which makes a small window, and photos few and plain, so that training ends early.
     """
@@ -60,11 +72,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     names = sorted(path.name for path in (folder / "crops").iterdir())
     (folder / "info.dat").write_text("".join(f"crops/{name} 1 0 0 14 14\n" for name in names))
     (folder / "bg.txt").write_text("".join(f"photos/{i}.png\n" for i in range(12)))
-    commands = [words for words in command_lines(README) if words and words[0] in PROGRAMS]
-    assert len(commands) >= 4
+    commands = each_once(PAGES)
+    assert len(commands) >= 20
     for words in commands:
         run_command(words, folder)
     return folder
+
+
+def test_all_pages_are_there():
+    assert {path.stem for path in HOW_TO.glob("*.md")} == {*NAMES, "index"}
 
 
 def test_commands_run(folder):
@@ -87,7 +103,7 @@ def test_commands_run(folder):
 
 
 def test_snippets_run(folder):
-    for block in code_blocks(README, "python"):
+    for block in SNIPPETS:
         if "import cv2" in block or ("sklearn" in block and find_spec("sklearn") is None):
             continue
         (folder / "snippet.py").write_text(block)
@@ -96,7 +112,7 @@ def test_snippets_run(folder):
 
 @pytest.mark.oracle
 def test_snippet_for_opencv_finds_the_same(folder, oracle_python):
-    block = next(block for block in code_blocks(README, "python") if "import cv2" in block)
+    block = next(block for block in SNIPPETS if "import cv2" in block)
     block = block.replace("1.1, 3)", "1.1, 0)")  # every window that passes
     (folder / "snippet.py").write_text(
         f"{block}print(sorted(map(list, boxes.tolist())) if len(boxes) else [])\n"
@@ -119,11 +135,11 @@ def test_dependencies_are_those_of_the_project():
 def test_programs_are_installed_as_the_readme_names_them():
     scripts = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["scripts"]
     assert set(scripts) == {"vjcascade", "train-cascade"}
-    assert all(f"`{name}`" in README or f"{name} " in README for name in scripts)
+    assert all(f"{name} " in README for name in scripts)
 
 
 def test_files_it_names_are_there():
-    for name in re.findall(r"`((?:models|samples|tools|\.ci)/[^`]*)`", README):
+    for name in re.findall(r"`((?:models|samples|tools|\.ci)/[^` ]*)`", "".join(PAGES)):
         assert (PROJECT / name).exists(), name
     assert list((PROJECT / "models").glob("*.xml"))
 
@@ -134,3 +150,7 @@ def test_first_screen_has_a_picture_and_both_commands():
     assert pictures
     assert all((PROJECT / picture).exists() for picture in pictures)
     assert sum(line.startswith("python3 -m venv .venv && ") for line in first.splitlines()) == 2
+
+
+def test_it_is_short():
+    assert len(README.splitlines()) <= 200

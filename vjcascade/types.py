@@ -129,6 +129,12 @@ class Detection(NamedTuple):
         As in `Detections.angles`.
     ranking_score : float
         As in `Detections.ranking_scores`.
+
+    Examples
+    --------
+    >>> found = Detections(np.array([[5, 5, 24, 24]], np.int32), np.array([2.0]), np.array([3], np.int32))
+    >>> found[0].box.area, found[0].score
+    (576, 2.0)
     """
 
     box: Box

@@ -57,6 +57,13 @@ def test_a_missing_opencv_is_said_before_files_are_written(run, tmp_path, monkey
     assert not (tmp_path / "demo").exists()
 
 
+def test_missing_pictures_are_said_before_files_are_written(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skimage", None)
+    ran = run("demo", "--output", tmp_path / "demo")
+    assert (ran.code, "pip install scikit-image" in ran.err) == (2, True)
+    assert not (tmp_path / "demo").exists()
+
+
 def data_file(name):
     from pathlib import Path
 

@@ -13,7 +13,7 @@ from vjcascade.errors import SettingsError
 from vjcascade.features import HaarMode
 from vjcascade.training import Preset, TrainingSettings, preset_settings, read_settings
 
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "train.md"
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def test_no_text_breaks_it(tmp_path_factory, text):
 
 
 def test_the_readmes_file(written):
-    block = re.search(r"^```toml\n(.*?)^```", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)[1]
+    block = re.search(r"^```toml\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)[1]
     assert read_settings(written(block)) == preset_settings(
         "quick", booster="cost-generalized", costs=(4, 1), hit_rate=0.999
     )

@@ -25,6 +25,11 @@ class Recommendation:
         What the paper calls such costs.
     reason : str
         Why, in sentences; and what the paper advises where that is something else.
+
+    Examples
+    --------
+    >>> recommend([[0, 4], [1, 0]]).booster
+    'cost-generalized'
     """
 
     booster: str

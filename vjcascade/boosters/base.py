@@ -50,6 +50,11 @@ class Vote:
         What each leaf votes in the finished ensemble: alpha h, for all boosters but CSB.
     helps : bool
         Whether it has learnt anything. If not, it must not be added, and boosting has come to its end.
+
+    Examples
+    --------
+    >>> Vote(np.array([1.0, -1.0]), alpha=0.5, leaves=np.array([-0.5, 0.5]), helps=True).alpha
+    0.5
     """
 
     outputs: Floats
@@ -80,6 +85,13 @@ class Booster(ABC):
         The same ratio, with the smaller cost 1, so that no unit of costs can change a model.
     n_rounds : int
         As given.
+
+    Examples
+    --------
+    >>> from vjcascade.boosters import Costs, make_booster
+    >>> booster = make_booster("adac2", Costs(2, 1))
+    >>> isinstance(booster, Booster), booster.costs.positive
+    (True, 2.0)
     """
 
     name: ClassVar[str]
@@ -220,7 +232,16 @@ class Booster(ABC):
 
 
 class DiscreteBooster(Booster):
-    """A booster whose weak classifiers say -1 or +1 and get one weight, alpha."""
+    """A booster whose weak classifiers say -1 or +1 and get one weight, alpha.
+
+    Examples
+    --------
+    >>> from vjcascade.boosters import BoostingState, Costs, make_booster
+    >>> booster = make_booster("adaboost", Costs())
+    >>> round_ = booster.begin_round(BoostingState.start(np.array([1, -1], np.int8)))
+    >>> round(booster.alpha(0.0, 0.25, round_), 3)
+    0.549
+    """
 
     @abstractmethod
     def alpha(self, error_p: float, error_n: float, round_: Round) -> float:

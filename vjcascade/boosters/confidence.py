@@ -20,6 +20,13 @@ class ConfidenceBooster(Booster):
     """A booster with real-valued leaves; its loss is the sum of the leaves' impurities.
 
     A weak classifier and its negative cut the samples into the same leaves, so they have the same loss.
+
+    Examples
+    --------
+    >>> from vjcascade.boosters import Costs, make_booster
+    >>> booster = make_booster("real", Costs())
+    >>> booster.leaf_values(np.array([0.3]), np.array([0.1])).round(3).tolist()
+    [0.549]
     """
 
     loss_is_linear: ClassVar[bool] = False

@@ -121,7 +121,13 @@ class Costs:
 
 
 class Scenario(StrEnum):
-    """The paper's five cost scenarios (Appendix B); see `CostMatrix.scenario`."""
+    """The paper's five cost scenarios (Appendix B); see `CostMatrix.scenario`.
+
+    Examples
+    --------
+    >>> Scenario("dual asymmetry").name
+    'DUAL_ASYMMETRY'
+    """
 
     SYMMETRY = "symmetry"
     ERROR_ASYMMETRY = "error asymmetry"

@@ -22,6 +22,11 @@ class DecisionRule(StrEnum):
     twice. `CALIBRATED` and `MINIMUM_COST` look at samples that were not trained on and are right for any
     booster: Platt's sigmoid with Bayes' threshold, and the least cost. (For a hit rate, there is
     `vjcascade.boosters.thresholds.hit_rate_threshold`.)
+
+    Examples
+    --------
+    >>> DecisionRule("minimum-cost").name
+    'MINIMUM_COST'
     """
 
     NATURAL = "natural"

@@ -70,6 +70,13 @@ def register(booster: type[Booster]) -> type[Booster]:
     ------
     SettingsError
         If another booster has that name.
+
+    Examples
+    --------
+    >>> from vjcascade.boosters.adaboost import AdaBoost  # doctest: +SKIP
+    >>> @register  # doctest: +SKIP
+    ... class MyBoost(AdaBoost):
+    ...     name = "myboost"
     """
     if _BOOSTERS.setdefault(booster.name, booster) is not booster:
         raise SettingsError(f"there already is a booster named {booster.name!r}")

@@ -33,6 +33,11 @@ class BoostingState:
         The sum of alpha so far.
     n_rounds : int
         Rounds done.
+
+    Examples
+    --------
+    >>> BoostingState.start(np.array([1, -1, -1], np.int8)).score.tolist()
+    [0.0, 0.0, 0.0]
     """
 
     labels: NDArray[np.int8]
@@ -110,6 +115,14 @@ class Round:
         Sums of the two parts: the largest class-wise errors possible.
     is_part : bool
         Whether it is a node's: samples that do not reach the node weigh nothing.
+
+    Examples
+    --------
+    >>> from vjcascade.boosters import Costs, make_booster
+    >>> booster = make_booster("cost-generalized", Costs(3, 1))
+    >>> round_ = booster.begin_round(BoostingState.start(np.array([1, -1], np.int8)))
+    >>> round_.weights.round(3).tolist()
+    [0.75, 0.25]
     """
 
     positive_part: Floats

@@ -12,14 +12,26 @@ from vjcascade.messages import pluralize
 
 
 class Level(StrEnum):
-    """How bad a finding is."""
+    """How bad a finding is.
+
+    Examples
+    --------
+    >>> Level("warning").name
+    'WARNING'
+    """
 
     WARNING = "warning"
     NOTE = "note"
 
 
 class Topic(StrEnum):
-    """What a finding is about; the order is that of reports."""
+    """What a finding is about; the order is that of reports.
+
+    Examples
+    --------
+    >>> Topic("upside down").name
+    'UPSIDE_DOWN'
+    """
 
     UNREADABLE = "unreadable"
     UPSIDE_DOWN = "upside down"
@@ -159,6 +171,11 @@ class Item:
         To be shown.
     like : ndarray of shape (height, width), dtype uint8, or None
         What it is like, where it is a copy.
+
+    Examples
+    --------
+    >>> Item("crop-7.png", "turned by 90 degrees").name
+    'crop-7.png'
     """
 
     name: str

@@ -63,12 +63,10 @@ def demo(
     int
         Exit code.
     """
-    import skimage
-
     from vjcascade.imaging import opencv
 
     opencv()  # if it is missing, that is said before files are written
-    pictures = Path(skimage.__file__).parent / "data"
+    pictures = _pictures()
     faces, photos, model = output / "faces", output / "photos", output / "model"
     _write_faces(pictures, faces)
     _copy_photos(pictures, photos)
@@ -95,6 +93,19 @@ def demo(
         f"\nlook at {output / 'astronaut.found.png'}; a detector for every day is trained on thousands of faces"
     )
     return code
+
+
+def _pictures() -> Path:
+    """Return the folder of the pictures."""
+    try:
+        import skimage
+    except ImportError:
+        from vjcascade.errors import MissingLibraryError
+
+        raise MissingLibraryError(
+            "the demo trains on pictures of scikit-image, which is not installed: pip install scikit-image"
+        ) from None
+    return Path(skimage.__file__).parent / "data"
 
 
 def _write_faces(pictures: Path, folder: Path) -> None:

@@ -44,6 +44,10 @@ def answer(comparison: Comparison, contrasts: Sequence[Outcome] = ()) -> list[st
     -------
     list of str
         Sentences: the verdict, then what was compared, then figures, the most important first.
+
+    Examples
+    --------
+    >>> answer(compare_tables(["patients.csv"], "ill", "tables", design))  # doctest: +SKIP
     """
     summary = Summary(comparison)
     sentences = [_what(summary), *_what_is_missing(summary)]

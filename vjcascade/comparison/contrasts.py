@@ -76,6 +76,12 @@ class Contrast(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Who is compared.
     costs : tuple of str
         At each of which; all unequal ones of a comparison if there are none.
+
+    Examples
+    --------
+    >>> natural, calibrated = Side("adaboost", "natural"), Side("adaboost", "calibrated")
+    >>> Contrast("Does calibration help?", "cost", natural, calibrated).costs
+    ()
     """
 
     question: str
@@ -148,6 +154,10 @@ def read_contrasts(path: str | os.PathLike[str]) -> tuple[Contrast, ...]:
     ------
     SourceError
         If there is no such file, or it is no list of contrasts; what is wrong is named.
+
+    Examples
+    --------
+    >>> [contrast.question for contrast in read_contrasts("samples/comparison/contrasts.toml")]  # doctest: +SKIP
     """
     path = Path(path)
     try:
@@ -177,6 +187,10 @@ def judged(summary: Summary, contrasts: Sequence[Contrast]) -> tuple[Outcome, ..
     -------
     tuple of Outcome
         In the order of the questions. One family for the correction.
+
+    Examples
+    --------
+    >>> outcomes = judged(Summary(comparison), read_contrasts("contrasts.toml"))  # doctest: +SKIP
     """
     asked = [(one, *place) for one in contrasts for place in _places(summary, one)]
     found = []
@@ -205,6 +219,10 @@ def contrasts_csv(outcomes: Sequence[Outcome]) -> str:
     -------
     str
         Comma-separated values with a header.
+
+    Examples
+    --------
+    >>> Path("contrasts.csv").write_text(contrasts_csv(judged(Summary(comparison), contrasts)))  # doctest: +SKIP
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -65,6 +65,11 @@ class Rule(StrEnum):
     `NATURAL` is 0. `THEORY` and `ADAMEC` belong to boosters that ignore costs while they learn. The others look at
     samples that were not trained on: `HIT_RATE` keeps the hit rate that is asked for, `MINIMUM_COST` and `CALIBRATED`
     are those of `vjcascade.boosters.decision.DecisionRule`.
+
+    Examples
+    --------
+    >>> Rule("hit-rate").name
+    'HIT_RATE'
     """
 
     NATURAL = "natural"
@@ -107,6 +112,11 @@ class Contender:
         1, or more for one that was named again.
     shuffled : bool
         Whether it is trained on shuffled labels: it can learn nothing, and must end at chance.
+
+    Examples
+    --------
+    >>> Contender("adaboost").booster
+    'adaboost'
     """
 
     booster: str
@@ -172,6 +182,12 @@ class Entry:
         Known to the booster if it minds them, and to the rule; decisions are judged by them.
     rule : Rule
         The threshold's.
+
+    Examples
+    --------
+    >>> from vjcascade.boosters import Costs
+    >>> Entry(Contender("adaboost"), Costs(4, 1), Rule.CALIBRATED).rule
+    <Rule.CALIBRATED: 'calibrated'>
     """
 
     contender: Contender

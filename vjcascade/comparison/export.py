@@ -38,6 +38,10 @@ def results_csv(comparison: Comparison) -> str:
     str
         CSV: a line for each dataset, entry and seed that is there. Nothing stands where there is no number: as "weak"
         where the targets were not reached.
+
+    Examples
+    --------
+    >>> Path("results.csv").write_text(results_csv(comparison))  # doctest: +SKIP
     """
     names = [*MEASURES, "threshold"]
     lines = (
@@ -63,6 +67,10 @@ def summary_csv(comparison: Comparison) -> str:
         targets counts in the mean of "weak" as one more than were trained. Bands are 95 % ones of each number by
         itself; corrected p-values hold for all comparisons together (Holm's method, a family of all datasets and one
         of them together) and for contrasts and ranks. The baseline of cost is told in its own column.
+
+    Examples
+    --------
+    >>> Path("summary.csv").write_text(summary_csv(comparison))  # doctest: +SKIP
     """
     summary = Summary(comparison)
     columns = [
@@ -93,6 +101,10 @@ def curves_csv(comparison: Comparison) -> str:
     str
         CSV: a line for each entry and each of `Design.kept_rounds`. The ratio is that of the two mean error rates, and
         nothing stands where the second is 0; bands of cost are 95 % ones of each number by itself.
+
+    Examples
+    --------
+    >>> Path("curves.csv").write_text(curves_csv(comparison))  # doctest: +SKIP
     """
     summary = Summary(comparison)
     columns = [
@@ -118,6 +130,10 @@ def results_json(comparison: Comparison) -> str:
     -------
     str
         JSON.
+
+    Examples
+    --------
+    >>> Path("results.json").write_text(results_json(comparison))  # doctest: +SKIP
     """
     return json.dumps(comparison.as_dict(), allow_nan=False, ensure_ascii=False) + "\n"
 

@@ -116,6 +116,12 @@ def compare_full(  # noqa: PLR0913  what, how, where, and who hears of it
         If a scene can no longer be read.
     OSError
         If something cannot be saved. What was saved before can be resumed.
+
+    Examples
+    --------
+    >>> from vjcascade.evaluation import read_scenes  # doctest: +SKIP
+    >>> entries = full_entries([Contender("adaboost"), Contender("cost-generalized")], ["2:1"])  # doctest: +SKIP
+    >>> compare_full(Sources("crops", "photos"), read_scenes("scenes.txt"), "whole", entries)  # doctest: +SKIP
     """
     settings = replace(settings or TrainingSettings(), baseline=False)
     n_threads, memory_limit = checked_threads(n_threads), checked_memory(memory)

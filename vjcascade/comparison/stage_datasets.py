@@ -75,6 +75,11 @@ class StagePlan:
         Independent draws: parts of the crops and photos, one for each seed. 0 splits all of them anew for every seed.
     seed : int
         Of all random choices.
+
+    Examples
+    --------
+    >>> StagePlan(n_stages=2, n_features=5000).n_samples
+    2000
     """
 
     n_stages: Annotated[int, Meta(ge=1)] = 3

@@ -89,6 +89,13 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
         If the reference is damaged.
     OSError
         If something cannot be saved. What was finished before is.
+
+    Examples
+    --------
+    >>> design = Design(  # doctest: +SKIP
+    ...     boosters=("adaboost", "cost-generalized"), costs=(1, 10), rules=("natural", "hit-rate")
+    ... )
+    >>> compare_stages("crops", "photos", "comparison", design, StagePlan(n_stages=2))  # doctest: +SKIP
     """
     n_threads, folder = checked_threads(n_threads), Path(output)
     refuse_one_for_both(positives, [negatives])

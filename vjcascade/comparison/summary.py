@@ -189,6 +189,10 @@ class Summary:
     ----------
     comparison : Comparison
         Finished or not. What is said of all datasets together is of the finished ones only.
+
+    Examples
+    --------
+    >>> Summary(compare_tables(["patients.csv"], "ill", "tables", design))  # doctest: +SKIP
     """
 
     comparison: Comparison

@@ -72,6 +72,13 @@ def compare_tables(  # noqa: PLR0913  the door to all of it: each is a user's ch
         If settings cannot be used or contradict each other or what is in `output`, or if there are too few rows.
     OSError
         If results cannot be kept. What was finished before is.
+
+    Examples
+    --------
+    >>> design = Design(  # doctest: +SKIP
+    ...     boosters=("adaboost", "adac2"), costs=(1, 10), rules=("natural", "calibrated")
+    ... )
+    >>> compare_tables(["patients.csv"], "ill", "tables", design)  # doctest: +SKIP
     """
     n_threads, folder = checked_threads(n_threads), Path(output)
     RunCache.check_folder(folder, resume=resume, overwrite=overwrite)

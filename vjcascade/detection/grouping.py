@@ -39,7 +39,13 @@ _INT32 = np.iinfo(np.int32)
 
 
 class Grouping(StrEnum):
-    """What dense detection makes of windows that lie close together."""
+    """What dense detection makes of windows that lie close together.
+
+    Examples
+    --------
+    >>> Grouping("nms").name
+    'NMS'
+    """
 
     AVERAGE = "average"
     """Their mean box."""

@@ -79,6 +79,12 @@ class RawWindows:
         Stages passed.
     n_windows : int
         How many windows were looked at.
+
+    Examples
+    --------
+    >>> windows = RawWindows(np.zeros((2, 2), np.int32), np.zeros(2), np.ones(2, np.int32), n_windows=100)
+    >>> len(windows.positions), windows.n_windows
+    (2, 100)
     """
 
     positions: NDArray[np.int32]

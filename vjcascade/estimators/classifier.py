@@ -82,7 +82,7 @@ class CostBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The negative and the positive class.
     n_features_in_ : int
         Columns of the table.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if they have names.
     weak_classifiers_ : list of WeakClassifier
         One a round.
@@ -96,7 +96,7 @@ class CostBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         How columns were searched: ``"sorted"`` or ``"binned"``.
     link_ : PlattScaling
         Makes `predict_proba` of the score.
-    feature_importances_ : ndarray of shape (n_features_in_,), dtype float64
+    feature_importances_ : ndarray of shape (n_features,), dtype float64
         Each column's share of the votes.
 
     Notes

@@ -35,7 +35,13 @@ RECALLS = np.linspace(0.0, 1.0, 101)
 
 
 class Score(StrEnum):
-    """What detections are ranked by."""
+    """What detections are ranked by.
+
+    Examples
+    --------
+    >>> Score("ranking").name
+    'RANKING'
+    """
 
     RANKING = "ranking"
     """Their ranking scores: the square roots of the margins of all windows of the group, added up."""
@@ -63,7 +69,13 @@ class Score(StrEnum):
 
 
 class Ties(StrEnum):
-    """What becomes of detections with equal scores."""
+    """What becomes of detections with equal scores.
+
+    Examples
+    --------
+    >>> Ties("in-order").name
+    'IN_ORDER'
+    """
 
     TOGETHER = "together"
     """They are one step of the curve."""

@@ -84,7 +84,13 @@ class Matches:
 
 
 class MatchingRule(ABC):
-    """What decides which detections are hits."""
+    """What decides which detections are hits.
+
+    Examples
+    --------
+    >>> matching_rule("iou") is not None
+    True
+    """
 
     @property
     @abstractmethod

@@ -105,6 +105,13 @@ class Candidate:
         Of one cascade, with the settings that are in use.
     is_tuned : bool
         Whether these come from the model's operating point.
+
+    Examples
+    --------
+    >>> from vjcascade.cascade import Cascade
+    >>> from vjcascade.types import Size
+    >>> Candidate("mine", Detector(Cascade(Size(24, 24)), min_neighbors=1)).name
+    'mine'
     """
 
     name: str

@@ -49,6 +49,13 @@ class Scene:
         Regions that count neither as objects nor as false alarms.
     size : Size
         Of the picture.
+
+    Examples
+    --------
+    >>> from vjcascade.types import Size
+    >>> scene = Scene(Path("a.png"), np.array([[5.0, 5, 24, 24]]), np.empty((0, 4)), Size(100, 80))
+    >>> len(scene.boxes)
+    1
     """
 
     path: Path
@@ -71,6 +78,13 @@ class Scenes:
         What the source was taken for, as "COCO JSON".
     notes : tuple of str
         What the reader had to assume.
+
+    Examples
+    --------
+    >>> from vjcascade.types import Size
+    >>> scene = Scene(Path("a.png"), np.array([[5.0, 5, 24, 24]]), np.empty((0, 4)), Size(100, 80))
+    >>> Scenes("scenes.txt", (scene,)).n_objects.tolist()
+    [1]
     """
 
     source: str

@@ -40,6 +40,11 @@ class Exported(NamedTuple):
         On what it was tried, and how that ended.
     hint : str
         How to use it, where that is not in the file; else nothing.
+
+    Examples
+    --------
+    >>> Exported("C", "20,000 windows are judged as the model does").label
+    'C'
     """
 
     label: str

@@ -20,6 +20,11 @@ def opencv() -> ModuleType:
     ------
     MissingLibraryError
         If it cannot be imported, or only the remains of an uninstalled wheel can.
+
+    Examples
+    --------
+    >>> opencv().__name__
+    'cv2'
     """
     os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")
     try:

@@ -52,7 +52,13 @@ def to_gray(image: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def resize_exact(gray: NDArray[np.uint8], size: Size) -> NDArray[np.uint8]:
-    """Resize with OpenCV's bit-exact bilinear filter; an array of that size already comes back itself."""
+    """Resize with OpenCV's bit-exact bilinear filter; an array of that size already comes back itself.
+
+    Examples
+    --------
+    >>> resize_exact(np.zeros((40, 50), np.uint8), Size(24, 20)).shape
+    (20, 24)
+    """
     if gray.shape[:2] == (size.height, size.width):
         return gray
     cv2 = opencv()
@@ -61,7 +67,13 @@ def resize_exact(gray: NDArray[np.uint8], size: Size) -> NDArray[np.uint8]:
 
 
 def resize_crop(gray: NDArray[np.uint8], size: Size) -> NDArray[np.uint8]:
-    """Resize by area averages where neither side grows, which keeps fine texture honest, else bilinearly."""
+    """Resize by area averages where neither side grows, which keeps fine texture honest, else bilinearly.
+
+    Examples
+    --------
+    >>> resize_crop(np.zeros((40, 50), np.uint8), Size(24, 24)).shape
+    (24, 24)
+    """
     height, width = gray.shape[:2]
     if size.width > width or size.height > height or size == (width, height):
         return resize_exact(gray, size)
@@ -126,6 +138,11 @@ def draw_boxes(
     -------
     ndarray of shape (h, w, 3), dtype uint8
         RGB.
+
+    Examples
+    --------
+    >>> draw_boxes(np.zeros((40, 40), np.uint8), np.array([[5, 5, 20, 20]], np.int32)).shape
+    (40, 40, 3)
     """
     cv2 = opencv()
     pixels = to_8_bit(image)

@@ -112,6 +112,12 @@ def read_gray(path: str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS) -> 
     ------
     ImageError
         As `read_image`.
+
+    Examples
+    --------
+    >>> write_image("a.png", np.zeros((40, 50), np.uint8))
+    >>> read_gray("a.png").shape
+    (40, 50)
     """
     return _decoded_gray(path, max_pixels)[0]
 
@@ -135,6 +141,13 @@ def read_upright(path: str | os.PathLike[str]) -> tuple[NDArray[np.uint8], bool]
     ------
     ImageError
         As `read_image`.
+
+    Examples
+    --------
+    >>> write_image("a.png", np.zeros((40, 50), np.uint8))
+    >>> pixels, is_turned = read_upright("a.png")
+    >>> pixels.shape, is_turned
+    ((40, 50), False)
     """
     gray, orientation = _decoded_gray(path, MAX_PIXELS)
     return gray, orientation != 1
@@ -311,6 +324,12 @@ def decoding_memory(path: str | os.PathLike[str]) -> int:
     ------
     ImageError
         If the file cannot be opened or its header is not that of a picture.
+
+    Examples
+    --------
+    >>> write_image("a.png", np.zeros((40, 50), np.uint8))
+    >>> decoding_memory("a.png") > 0
+    True
     """
     with _opened(Path(path), MAX_PIXELS) as picture:
         n_pixels = picture.width * picture.height
@@ -329,6 +348,12 @@ def image_size(path: str | os.PathLike[str]) -> Size:
     ------
     ImageError
         If the file cannot be opened or its header is not that of a picture.
+
+    Examples
+    --------
+    >>> write_image("a.png", np.zeros((40, 50), np.uint8))
+    >>> image_size("a.png")
+    Size(width=50, height=40)
     """
     return image_header(path)[0]
 
@@ -340,6 +365,12 @@ def image_header(path: str | os.PathLike[str]) -> tuple[Size, int]:
     ------
     ImageError
         As `image_size`.
+
+    Examples
+    --------
+    >>> write_image("a.png", np.zeros((40, 50), np.uint8))
+    >>> image_header("a.png")
+    (Size(width=50, height=40), 1)
     """
     with _opened(Path(path), MAX_PIXELS) as picture:
         if picture.format == "PNG" and _has_late_exif(picture):
@@ -366,6 +397,12 @@ def write_image(path: str | os.PathLike[str], image: NDArray[np.uint8]) -> None:
         If the suffix or the picture's shape is not one of these.
     OSError
         If the file cannot be written.
+
+    Examples
+    --------
+    >>> write_image("a.png", np.zeros((40, 50), np.uint8))
+    >>> read_gray("a.png").shape
+    (40, 50)
     """
     from PIL import Image
 

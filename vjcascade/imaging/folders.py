@@ -23,6 +23,11 @@ class FoundImages(NamedTuple):
         Sorted.
     notes : list of str
         What was left out, in sentences.
+
+    Examples
+    --------
+    >>> FoundImages([Path("a.png")], []).paths[0].name
+    'a.png'
     """
 
     paths: list[Path]

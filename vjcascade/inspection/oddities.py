@@ -55,6 +55,11 @@ class Oddity:
     where : tuple of tuple of int
         Stages, or stages with a weak classifier each, all counted from 1; features, counted from 0 as in files, for
         the kinds that are about features. Empty for what holds of the whole model.
+
+    Examples
+    --------
+    >>> Oddity("unused features", "2 features are used by no stage").kind
+    'unused features'
     """
 
     kind: str

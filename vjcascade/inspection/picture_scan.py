@@ -80,6 +80,10 @@ def scan_pictures(
     ------
     ImageError
         If a picture cannot be read, or all are smaller than the window.
+
+    Examples
+    --------
+    >>> scan_pictures(Cascade.load("model/cascade.xml"), [Path("photo.png")]).n_found  # doctest: +SKIP
     """
     drawn = list(paths)
     if len(drawn) > MAX_PICTURES:

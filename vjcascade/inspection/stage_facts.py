@@ -37,6 +37,11 @@ class StageFacts:
         does.
     mean_features : float
         Features evaluated in a window, if all leaves of a tree are as likely.
+
+    Examples
+    --------
+    >>> StageFacts(1, 5, 5, 5, 0, -1.4, -1.4, -4.0, 4.0, 5.0).n_weak
+    5
     """
 
     stage: int

@@ -29,6 +29,15 @@ class PoolRun:
         What it votes in the ensemble where it says -1 and where it says +1.
     state : BoostingState
         After the last round; `score` is f on the training samples.
+
+    Examples
+    --------
+    >>> from vjcascade.boosters import Costs, make_booster
+    >>> labels = np.array([1, 1, -1, -1], np.int8)
+    >>> pool = np.array([[1, 1], [1, -1], [-1, -1], [1, -1]], np.int8)
+    >>> run = boost_pool(pool, labels, make_booster("adaboost", Costs()), n_rounds=1)
+    >>> run.chosen, run.scores(pool)[-1].shape
+    ([0], (4,))
     """
 
     chosen: list[int]

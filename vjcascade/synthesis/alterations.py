@@ -27,7 +27,13 @@ MAX_ASPECT = 3.0
 
 
 class Inverted(StrEnum):
-    """Whether light and dark change places."""
+    """Whether light and dark change places.
+
+    Examples
+    --------
+    >>> Inverted("half").name
+    'HALF'
+    """
 
     NO = "no"
     YES = "yes"

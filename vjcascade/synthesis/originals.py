@@ -59,6 +59,13 @@ class Original:
         The crop as training sees it; None of a cutout, which is not seen without something behind it.
     digest : int
         Of pixels and opacity.
+
+    Examples
+    --------
+    >>> from vjcascade.imaging import write_image
+    >>> write_image("sign.png", np.tile(np.arange(0, 240, 10, np.uint8), (24, 1)))
+    >>> read_originals(Path("sign.png")).originals[0].pixels.shape
+    (32, 32)
     """
 
     pixels: NDArray[np.uint8]
@@ -153,6 +160,13 @@ class Originals:
         Of the pictures, as by `pixel_digest`: copies of them are no photos without the object.
     lines : tuple of str
         What was found in one picture.
+
+    Examples
+    --------
+    >>> from vjcascade.imaging import write_image
+    >>> write_image("sign.png", np.tile(np.arange(0, 240, 10, np.uint8), (24, 1)))
+    >>> len(read_originals(Path("sign.png")).originals)
+    1
     """
 
     originals: tuple[Original, ...]
@@ -217,6 +231,13 @@ def read_originals(  # noqa: PLR0913  what, how, and who hears of it
         If a setting is out of range, or has no meaning for this source.
     ImageError
         If the one picture cannot be read.
+
+    Examples
+    --------
+    >>> from vjcascade.imaging import write_image
+    >>> write_image("sign.png", np.tile(np.arange(0, 240, 10, np.uint8), (24, 1)))
+    >>> read_originals(Path("sign.png")).window
+    Size(width=24, height=24)
     """
     if transparent is None and tolerance is not None:
         raise SettingsError(

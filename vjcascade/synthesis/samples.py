@@ -301,6 +301,15 @@ def write_samples(
         If the samples of one picture do not fit on a sheet.
     OSError
         If it cannot be written.
+
+    Examples
+    --------
+    >>> from vjcascade.synthesis.originals import read_originals
+    >>> from vjcascade.imaging import write_image
+    >>> write_image("sign.png", np.tile(np.arange(0, 240, 10, np.uint8), (24, 1)))
+    >>> maker = SampleMaker(read_originals(Path("sign.png")), Alterations())
+    >>> write_samples(Path("samples"), maker, 3)
+    4
     """
     _check_room(maker, n_samples)
     tiles: dict[int, list[NDArray[np.uint8]]] = {}

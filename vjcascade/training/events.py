@@ -35,6 +35,11 @@ class Rates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         On the stage's score.
     hit_rate, false_alarm_rate : float
         In [0, 1].
+
+    Examples
+    --------
+    >>> Rates(-1.5, hit_rate=0.995, false_alarm_rate=0.4).hit_rate
+    0.995
     """
 
     threshold: Finite
@@ -123,6 +128,15 @@ class StageRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
         Why the stage stopped growing.
     scenes : SceneFigures or None
         What the cascade so far finds in the scenes that the run was given to validate with, if they were tried.
+
+    Examples
+    --------
+    >>> from vjcascade import Cascade
+    >>> from vjcascade.compat import data
+    >>> stages = Cascade.load(data.find("car")).metadata["stages"]
+    >>> record = msgspec.convert(stages[0], StageRecord)
+    >>> record.stage, record.n_weak
+    (1, 5)
     """
 
     stage: Count
@@ -163,6 +177,11 @@ class Note:
     ----------
     text : str
         The sentence.
+
+    Examples
+    --------
+    >>> Note("2 pictures are left out").text
+    '2 pictures are left out'
     """
 
     text: str
@@ -182,6 +201,11 @@ class Progress:
         What to show beside it.
     pass_rate : float or None
         In mining: share of the windows looked at so far that pass the stages so far.
+
+    Examples
+    --------
+    >>> Progress("mining", done=3, total=10).total
+    10
     """
 
     part: str
@@ -227,6 +251,11 @@ class RunBegun:
         "validate" with.
     versions : mapping
         Of the programs, by name.
+
+    Examples
+    --------
+    >>> RunBegun("24x24", settings={}, counts={"positives": 50}).window
+    '24x24'
     """
 
     window: str
@@ -246,6 +275,11 @@ class StageBegun:
     ----------
     stage : int
         Counted from 1.
+
+    Examples
+    --------
+    >>> StageBegun(1).stage
+    1
     """
 
     stage: int
@@ -265,6 +299,11 @@ class MiningDone:
         Windows looked at.
     pass_rate : float
         Share of these that pass the stages so far.
+
+    Examples
+    --------
+    >>> MiningDone(2, n_negatives=1000, n_searched=500_000, pass_rate=0.002).n_searched
+    500000
     """
 
     stage: Count
@@ -285,6 +324,12 @@ class RoundDone:
         Weak classifiers so far.
     tuned, natural : Rates
         As in `StageRecord`, were the stage to end here.
+
+    Examples
+    --------
+    >>> rates = Rates(0.0, 0.99, 0.5)
+    >>> RoundDone(1, 3, tuned=rates, natural=rates).n_weak
+    3
     """
 
     stage: Count
@@ -315,6 +360,14 @@ class StageDone:
         The training negatives that score best, the best first.
     missed : ndarray of shape (n, h, w), dtype uint8, or None
         The positives that the stage rejects, the worst first.
+
+    Examples
+    --------
+    >>> from vjcascade import Cascade
+    >>> from vjcascade.compat import data
+    >>> record = msgspec.convert(Cascade.load(data.find("car")).metadata["stages"][0], StageRecord)
+    >>> StageDone(record, n_stages=1, seconds=2.5).record.n_weak
+    5
     """
 
     record: StageRecord
@@ -335,6 +388,11 @@ class Ended:
     ----------
     text : str
         Why, in a sentence.
+
+    Examples
+    --------
+    >>> Ended("all stages are trained").text
+    'all stages are trained'
     """
 
     text: str

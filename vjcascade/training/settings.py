@@ -30,7 +30,13 @@ MAX_DEPTH = 4
 
 
 class Preset(StrEnum):
-    """How much work a training run puts in; see `preset_settings`."""
+    """How much work a training run puts in; see `preset_settings`.
+
+    Examples
+    --------
+    >>> preset_settings(Preset.QUICK).max_stages
+    8
+    """
 
     QUICK = "quick"
     NORMAL = "normal"
@@ -38,7 +44,13 @@ class Preset(StrEnum):
 
 
 class Mirror(StrEnum):
-    """Whether copies of crops are mirrored."""
+    """Whether copies of crops are mirrored.
+
+    Examples
+    --------
+    >>> TrainingSettings(mirror=Mirror.NO).as_dict()["mirror"]
+    'no'
+    """
 
     AUTO = "auto"
     YES = "yes"

@@ -45,6 +45,11 @@ class Frame(NamedTuple):
         RGB, upright where the file tells how the camera was held.
     n_frames : int
         Frames in the file, by its own account; 0 for a camera, and where the file does not tell.
+
+    Examples
+    --------
+    >>> Frame(12, 0.4, np.zeros((48, 64, 3), np.uint8)).seconds
+    0.4
     """
 
     index: int  # type: ignore[assignment]  # hides tuple.index, which nobody needs here
@@ -85,6 +90,16 @@ def read_frames(path: str | os.PathLike[str], *, every: int = 1) -> Generator[Fr
         If there is no such file, or no frame of it can be decoded.
     SettingsError
         If `every` is below 1.
+
+    Examples
+    --------
+    >>> from vjcascade.types import Size
+    >>> from vjcascade.video import VideoSink
+    >>> with VideoSink("short.mp4", 10, Size(64, 48)) as sink:
+    ...     for level in (0, 100, 200):
+    ...         sink.write(np.full((48, 64, 3), level, np.uint8))
+    >>> [frame.index for frame in read_frames("short.mp4", every=2)]
+    [0, 2]
     """
     path = Path(path)
     if every < 1:
@@ -127,6 +142,12 @@ def camera_frames(index: int = 0) -> Generator[Frame]:
     ------
     DeviceError
         If there is no such camera, another program holds it, or it stops delivering.
+
+    Examples
+    --------
+    >>> for frame in camera_frames(0):  # doctest: +SKIP
+    ...     print(frame.index, frame.image.shape)
+    ...     break
     """
     if not 0 <= index <= LAST_CAMERA:
         raise DeviceError(f"camera {index}: cameras are numbered from 0 to {LAST_CAMERA}; the first is 0")

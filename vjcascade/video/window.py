@@ -31,6 +31,11 @@ class LiveWindow:
     ------
     DeviceError
         If there is no screen, or this OpenCV is built without windows.
+
+    Examples
+    --------
+    >>> with LiveWindow("camera") as window:  # doctest: +SKIP
+    ...     window.show(frame.image)
     """
 
     def __init__(self, title: str) -> None:
