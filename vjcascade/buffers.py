@@ -30,7 +30,7 @@ def allocate(shape: tuple[int, ...], dtype: DTypeLike, folder: Path | None) -> N
         Its dtype.
     folder : Path or None
         Where its file shall be; None for an array in memory. The file has no name, so that even a process that is
-        killed leaves nothing behind. All its space is taken at once: a disk that is full is told of here, not by
+        killed leaves nothing behind. All its space is taken at once: a disk that is full is reported here, not by
         a crash later.
 
     Returns

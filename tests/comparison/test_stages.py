@@ -14,7 +14,7 @@ from easy_pictures import save
 from vjcascade import Cascade, Size, imaging
 from vjcascade.comparison import Comparison, Design, StagePlan, compare_stages, runner as module, stages
 from vjcascade.comparison.run_cache import RUNS_NAME
-from vjcascade.comparison.stage_datasets import Parts
+from vjcascade.comparison.stage_datasets import Split
 from vjcascade.comparison.statistics import interval
 from vjcascade.errors import MissingLibraryError, SettingsError, SourceError
 from vjcascade.training.data import reading
@@ -256,7 +256,7 @@ def test_the_reference_learns_from_other_crops_and_photos_than_draws_have(pictur
         sizes=positives.sizes[:60],
     )
     plan = StagePlan(n_stages=2, n_samples=20, n_draws=4)
-    parts = Parts.of(positives, 18, plan, has_reference=False)
+    parts = Split.of(positives, 18, plan, has_reference=False)
     assert np.bincount(parts.crops + 1).tolist() == [12] * 5
     for group in range(30):
         assert len(set(parts.crops[groups == group])) == 1
@@ -264,7 +264,7 @@ def test_the_reference_learns_from_other_crops_and_photos_than_draws_have(pictur
     assert dealt.tolist() == list(range(18))
     kept = parts.reference_crops(positives)
     assert set(kept.names) == {positives.names[i] for i in np.flatnonzero(parts.crops == -1)}
-    given = Parts.of(positives, 18, plan, has_reference=True)
+    given = Split.of(positives, 18, plan, has_reference=True)
     assert np.bincount(given.crops).tolist() == [16, 16, 14, 14]
     assert given.reference_crops(positives) is positives
 

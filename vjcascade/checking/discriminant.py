@@ -11,7 +11,7 @@ from scipy.linalg import solve  # type: ignore[import-untyped]
 from vjcascade.checking.descriptors import Rows
 
 N_PARTS = 5
-"""Into so many parts windows are dealt; each part is judged by what the others teach."""
+"""Into so many parts windows are split; each part is judged by what the others teach."""
 
 SHRINKAGE = 0.15
 """Of the mean variance is added to each: there are hardly more windows than numbers in a description."""
@@ -60,7 +60,7 @@ class Discriminant:
         first, second : ndarray of shape (n, d) and (m, d), dtype float32
             Descriptions.
         parts : ndarray of shape (n,), dtype intp
-            As by `deal`.
+            As by `split_groups`.
         second_parts : ndarray of shape (m,), dtype intp, optional
             Of the second kind; not needed where windows of the first kind, altered, are the second.
 
@@ -98,7 +98,7 @@ class Discriminant:
 
     @property
     def accuracy(self) -> float:
-        """Which share of windows, as many of both kinds, is told rightly."""
+        """Which share of windows, as many of both kinds, is recognised."""
         return float((np.mean(self.first > 0) + np.mean(self.second < 0)) / 2)
 
     def judge(self, rows: Rows, indices: NDArray[np.intp]) -> Scores:
@@ -126,8 +126,8 @@ class Discriminant:
         return scores
 
 
-def deal(groups: NDArray[np.intp], seed: int) -> NDArray[np.intp]:
-    """Deal windows into parts, those of a group into one, unless there is hardly more than one group.
+def split_groups(groups: NDArray[np.intp], seed: int) -> NDArray[np.intp]:
+    """Split windows into parts, those of a group into one, unless there is hardly more than one group.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def deal(groups: NDArray[np.intp], seed: int) -> NDArray[np.intp]:
 
     Examples
     --------
-    >>> parts = deal(np.array([0, 0, 1, 2, 3, 4, 4]), seed=0)
+    >>> parts = split_groups(np.array([0, 0, 1, 2, 3, 4, 4]), seed=0)
     >>> bool(parts[0] == parts[1] and parts[-1] == parts[-2]), sorted(set(parts.tolist()))
     (True, [0, 1, 2, 3, 4])
     """

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from vjcascade.boosters.costs import Costs
 from vjcascade.cascade import Cascade
 from vjcascade.checking.descriptors import Stack, describe
-from vjcascade.checking.discriminant import Discriminant, deal
+from vjcascade.checking.discriminant import Discriminant, split_groups
 from vjcascade.errors import TrainingError
 from vjcascade.formats.annotations.opencv_lists import Box
 from vjcascade.imaging import resize_crop
@@ -273,8 +273,8 @@ def objects_among(
         return []
     windows = np.concatenate([np.stack([find.pixels for find in finds]), others])
     of_photo = np.array([find.photo for find in finds], np.intp)
-    parts = deal(np.concatenate([of_photo, np.arange(len(others)) + of_photo.max() + 1]), seed)
-    judge = Discriminant.between(describe(crops), describe(windows), deal(groups, seed), parts)
+    parts = split_groups(np.concatenate([of_photo, np.arange(len(others)) + of_photo.max() + 1]), seed)
+    judge = Discriminant.between(describe(crops), describe(windows), split_groups(groups, seed), parts)
     best_first = np.argsort(-judge.second[: len(finds)], kind="stable")
     chosen: dict[int, list[int]] = {}
     for i in best_first[:N_MOVED].tolist():

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.checking.descriptors import WHOLE, Region, Rows, Stack, describe
-from vjcascade.checking.discriminant import Discriminant, Scores, deal
+from vjcascade.checking.discriminant import Discriminant, Scores, split_groups
 from vjcascade.checking.findings import Topic
 from vjcascade.parallel import ordered_map
 
@@ -137,12 +137,12 @@ TURNS = (
 
 @dataclass(frozen=True)
 class Rule:
-    """When a crop counts as altered. Scores are 1 for the mean of crops, -1 for that of what they are told from.
+    """When a crop counts as altered. Scores are 1 for the mean of crops, -1 for that of the other kind.
 
     Attributes
     ----------
     least_accuracy : float
-        An alteration that changes objects so little that fewer crops are told from altered ones names none.
+        An alteration that changes objects so little that fewer crops are distinguished from altered ones names none.
     most_altered : float
         Score of a crop against altered ones, at most.
     most_before : float
@@ -168,11 +168,11 @@ CLEAR_RULE = Rule(0.9, -1.2, np.inf, 1.0, 0.0, 1.3)
 """Some objects, as licence plates, look much like the object also upside down: then only the clearest are named."""
 
 SLANT_RULE = Rule(0.9, -0.7, np.inf, 0.0, -0.15, 1.0)
-"""So do slanted objects, which are told by the slant alone. No upright car had a sum above 0.8."""
+"""So do slanted objects, which are recognised by the slant alone. No upright car had a sum above 0.8."""
 
 SHIFT_RULE = Rule(0.88, 0.0, 0.28, 0.1, 0.35, 1.45)
 SCALE_RULE = Rule(0.88, 0.0, 0.28, 0.1, 0.35, 0.75)
-"""What is moved shows other surroundings, and is told less surely. A little shifted are many good crops."""
+"""What is moved shows other surroundings, and is recognised less surely. A little shifted are many good crops."""
 
 _RULES = {
     Topic.UPSIDE_DOWN: (FLIP_RULE, CLEAR_RULE),
@@ -229,9 +229,9 @@ def find_odd_crops(
     OddCrops
         Each crop has one topic at most.
     """
-    parts = deal(groups, seed)
+    parts = split_groups(groups, seed)
     rows = describe(crops)
-    other_parts = deal(np.arange(len(other_things)), seed)
+    other_parts = split_groups(np.arange(len(other_things)), seed)
     object_rule = Discriminant.between(rows, describe(other_things), parts, other_parts)
     best = np.full(len(crops), -np.inf)
     topics: dict[int, Topic] = {}

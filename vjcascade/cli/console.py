@@ -18,10 +18,10 @@ SECONDS_BEFORE_BAR = 2.0
 """On a terminal, parts that are done sooner are not worth a look."""
 
 SECONDS_BETWEEN_LINES = 10.0
-"""In a log there is a line so often while work goes on, and progress is told no more often."""
+"""In a log there is a line so often while work goes on, and progress is shown no more often."""
 
 SECONDS_BETWEEN_LOOKS = 1.0
-"""So often it is looked up whether a line is due though the work has not told of any progress."""
+"""So often it is looked up whether a line is due though the work has reported no progress."""
 
 
 class PlainConsole:

@@ -55,7 +55,7 @@ def detect(  # noqa: PLR0913  each is a user's choice
         First the model, a cascade file as trained here or by OpenCV; without one, faces are looked for. Then
         pictures, videos, and folders of pictures (with their subfolders, without drawn copies).
     camera : int
-        Watch this camera instead, until Ctrl-C; 0 is the first. Frames that come too fast are skipped.
+        Watch this camera instead, until Ctrl-C; 0 is the first. Frames that come meanwhile are skipped and counted.
     every : int
         Of video files, search one frame out of so many; 1 skips none.
     scale_factor : float

@@ -37,7 +37,7 @@ class _Process:
 
 
 def own_process() -> None:
-    """Take it that nobody else works in this process; for programs, not for those who call `run`."""
+    """Assume that nobody else works in this process; for programs, not for those who call `run`."""
     _Process.is_ours = True
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)  # imports make many objects and next to no garbage
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:

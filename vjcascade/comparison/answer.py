@@ -1,4 +1,4 @@
-"""The answer of a comparison in plain sentences, computed from its numbers and honest about what is not known."""
+"""The answer of a comparison in plain sentences, computed from its numbers and clear about what is not known."""
 
 from __future__ import annotations
 

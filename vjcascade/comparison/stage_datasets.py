@@ -121,7 +121,7 @@ class StagePlan:
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class Split:
     """Which crops and photos serve whom.
 
     Attributes
@@ -139,7 +139,7 @@ class Parts:
     photos_for_reference: Indices
 
     @classmethod
-    def of(cls, positives: Positives, n_photos: int, plan: StagePlan, *, has_reference: bool) -> Parts:
+    def of(cls, positives: Positives, n_photos: int, plan: StagePlan, *, has_reference: bool) -> Split:
         """Deal crops and photos; without draws, all are of one part.
 
         Parameters
@@ -155,7 +155,7 @@ class Parts:
 
         Returns
         -------
-        Parts
+        Split
             As equal as whole pictures allow.
 
         Raises
@@ -242,7 +242,7 @@ def make_stage_datasets(
     photos: BackgroundImages,
     reference: Cascade,
     plan: StagePlan,
-    parts: Parts,
+    parts: Split,
     n_threads: int,
     listener: Listener,
 ) -> Iterator[tuple[WindowProblem, float]]:
@@ -258,7 +258,7 @@ def make_stage_datasets(
         Its stages say what reaches the next.
     plan : StagePlan
         How many, how large.
-    parts : Parts
+    parts : Split
         Which crops and photos are of which draw.
     n_threads : int
         Threads; the windows do not depend on it.
@@ -328,7 +328,7 @@ class _Part:
     mined: Mined
 
 
-def _fewest(parts: Parts, kept: Indices, mined: list[_Part]) -> int:
+def _fewest(parts: Split, kept: Indices, mined: list[_Part]) -> int:
     """Return the least number of windows of a class in a draw."""
     n = len(parts.photos)
     n_positives = np.bincount(parts.crops[kept], minlength=n)

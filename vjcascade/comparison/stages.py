@@ -14,7 +14,7 @@ from vjcascade.comparison.design import Design
 from vjcascade.comparison.results import Comparison
 from vjcascade.comparison.run_cache import RunCache
 from vjcascade.comparison.runner import compare, origin_of
-from vjcascade.comparison.stage_datasets import Parts, StagePlan, make_stage_datasets, reference_cascade
+from vjcascade.comparison.stage_datasets import Split, StagePlan, make_stage_datasets, reference_cascade
 from vjcascade.errors import SettingsError
 from vjcascade.files import remove_leftovers
 from vjcascade.messages import pluralize
@@ -121,7 +121,7 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
             **_named(reference),
         }
         cache = RunCache.open(folder, origin_of(design, data), resume=resume, overwrite=overwrite)
-        parts = Parts.of(crops, len(photos), plan, has_reference=model is not None)
+        parts = Split.of(crops, len(photos), plan, has_reference=model is not None)
         if model is None:
             model = reference_cascade(
                 parts.reference_crops(crops),

@@ -142,7 +142,7 @@ class Evaluation:
     sizes : tuple of SizeClass
         Classes of objects; none where the rule does not tell them apart.
     size_figures : tuple of Figure
-        What is told of each class.
+        What is reported of each class.
     """
 
     scenes: Scenes
@@ -191,7 +191,7 @@ class Evaluation:
         return sorted(self.models, key=lambda model: -float(model.values[0, self._main_column]))
 
     def _intervals(self, values: Floats) -> tuple[Interval, ...]:
-        """Return intervals; none around what cannot be told of the scenes themselves, though of some draws it can."""
+        """Return intervals; none around what is unknown for the scenes themselves, though known for some draws."""
         known = np.where(np.isnan(values[0]), np.nan, values)
         return percentile_intervals(known, self.protocol.level)
 

@@ -88,7 +88,7 @@ class Difference:
         """
         low, high = 100 * self.interval.low, 100 * self.interval.high
         if math.isnan(low):
-            return f"{self.measure.name}: not to be told from these scenes"
+            return f"{self.measure.name}: not known from these scenes"
         level = f"{100 * self.level:g} % CI"
         if not self.is_significant:
             return f"{self.measure.name}: no significant difference ({level} {low:.1f} to {high:.1f} points)"

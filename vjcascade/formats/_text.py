@@ -1,6 +1,6 @@
 """From the text of a YAML or JSON file to the tree: what OpenCV's FileStorage writes, and little more.
 
-Both are read with the same tokens, for JSON is what YAML calls a flow. As in OpenCV, nesting in YAML is told by
+Both are read with the same tokens, for JSON is what YAML calls a flow. As in OpenCV, nesting in YAML is recognised by
 the column of the first token, names need no quotes, a comma may stand before a closing bracket, JSON may hold
 comments `//` and `/* */`, a NUL byte ends its line, and what follows after the first cascade is not looked at.
 Anchors, texts of several lines, Base64 and escapes are not read: no cascade has them. The types that YAML and JSON

@@ -67,7 +67,7 @@ def resize_exact(gray: NDArray[np.uint8], size: Size) -> NDArray[np.uint8]:
 
 
 def resize_crop(gray: NDArray[np.uint8], size: Size) -> NDArray[np.uint8]:
-    """Resize by area averages where neither side grows, which keeps fine texture honest, else bilinearly.
+    """Resize by area averages where neither side grows, which does not alias fine texture, else bilinearly.
 
     Examples
     --------

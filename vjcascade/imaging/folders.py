@@ -35,7 +35,7 @@ class FoundImages(NamedTuple):
 
 
 def find_images(folder: str | os.PathLike[str]) -> FoundImages:
-    """Find the picture files in a folder and its subfolders, told by their suffixes.
+    """Find the picture files in a folder and its subfolders, recognised by their suffixes.
 
     Linked folders are followed, each folder once. Hidden files and folders (those whose name begins with a dot) are
     left out without a word; folders of training runs, drawn copies and subfolders that cannot be read are left out

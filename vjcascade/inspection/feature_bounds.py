@@ -29,9 +29,9 @@ def imbalances(cascade: Cascade) -> NDArray[np.float64]:
         Weighted areas of its rectangles added up, as a share of their sizes: 0 where they balance each other, 1 where
         all have one sign.
     """
-    masses = _masses(cascade)
-    sizes = np.maximum(np.abs(masses).sum(axis=1), np.finfo(np.float64).tiny)
-    shares: NDArray[np.float64] = np.abs(masses.sum(axis=1)) / sizes
+    weight_sums = _weight_sums(cascade)
+    sizes = np.maximum(np.abs(weight_sums).sum(axis=1), np.finfo(np.float64).tiny)
+    shares: NDArray[np.float64] = np.abs(weight_sums.sum(axis=1)) / sizes
     return shares
 
 
@@ -100,7 +100,7 @@ def one_way_nodes(cascade: Cascade) -> NDArray[np.bool_]:
     return is_out
 
 
-def _masses(cascade: Cascade) -> NDArray[np.float64]:
+def _weight_sums(cascade: Cascade) -> NDArray[np.float64]:
     """Return the weighted areas of rectangles, shape (n_features, 3)."""
     rects, weights = cascade.features["rects"].astype(np.float64), cascade.features["weights"]
     return weights * rects[..., 2] * rects[..., 3]

@@ -179,11 +179,11 @@ class Reviewer:
             self._is_busy, self._problem, self._progress = True, "", (0, len(scenes))
         names = [picture.name for picture in pictures]
         threading.Thread(
-            target=self._look, args=(candidate, scenes, names), name="review", daemon=True
+            target=self._measure, args=(candidate, scenes, names), name="review", daemon=True
         ).start()
         self._tell()
 
-    def _look(self, candidate: Candidate, scenes: Scenes, names: Sequence[str]) -> None:
+    def _measure(self, candidate: Candidate, scenes: Scenes, names: Sequence[str]) -> None:
         def progress(_: str, done: int, total: int) -> None:
             self._progress = done, total
             self._tell()

@@ -50,7 +50,7 @@ PROGRAM = "boxes of vjcascade label"
 """By which such a file is known: others are not written over."""
 
 SHARE_TO_VALIDATE = 0.25
-"""Of the photos, told by their names, so that it does not depend on their order."""
+"""Of the photos, from their names, so that it does not depend on their order."""
 
 LEAST_SIDE = 1.0
 """Pixels."""

@@ -1,4 +1,4 @@
-"""Histograms of a whole pool, brought up to date only as far as it matters, and how far off they may be."""
+"""Histograms of a whole pool, updated only as far as it matters, and how far off they may be."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class QuantizedWeights:
         return np.sort(order[n_left:])
 
     def changed(self, parts: Floats, samples: NDArray[np.intp]) -> tuple[Self, Changes]:
-        """Return the weights with some samples' brought up to date, and by how many units these change."""
+        """Return the weights with some samples' updated, and by how many units these change."""
         units = np.rint(parts[:, samples] / self.unit[:, None] - self.held[:, samples])
         held = self.held.copy()
         held[:, samples] += units

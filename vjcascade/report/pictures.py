@@ -114,7 +114,7 @@ def is_broad(window: Size) -> bool:
 
 
 def stretched(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return a grey picture with middling contrast, dtype uint8: black and white areas on it can be told from it.
+    """Return a grey picture with middling contrast, dtype uint8: black and white areas on it stand out from it.
 
     Examples
     --------

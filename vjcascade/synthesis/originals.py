@@ -17,7 +17,7 @@ from vjcascade.errors import SettingsError, SourceError
 from vjcascade.formats.annotations.opencv_lists import Box
 from vjcascade.imaging import IMAGE_SUFFIXES, read_cutout, resize_crop
 from vjcascade.synthesis.geometry import Places
-from vjcascade.training.data.copies import MOST_ALIKE, Region, told_from_mirrored
+from vjcascade.training.data.copies import MOST_ALIKE, Region, mirror_accuracy
 from vjcascade.training.data.crops import MAX_GROWTH, cut_window, grow_to_shape, growth, has_contrast
 from vjcascade.training.data.positives import MIN_POSITIVES, Positives, load_positives, propose_window
 from vjcascade.training.data.sources import pixel_digest
@@ -211,8 +211,8 @@ def read_originals(  # noqa: PLR0913  what, how, and who hears of it
     as_cutout : bool
         Whether one picture without transparency is an object from edge to edge, as a sign is; else it is a crop.
     mirror : Mirror
-        Whether copies may be mirrored. By default crops decide by how well they can be told from their mirror images;
-        fewer than ten, and cutouts, which may show letters, are not mirrored.
+        Whether copies may be mirrored. By default, crops decide by how well they can be distinguished from their
+        mirror images; fewer than ten, and cutouts, which may show letters, are not mirrored.
     limit : int, optional
         Use so many crops at most, the first ones.
     load : callable
@@ -265,7 +265,7 @@ def read_originals(  # noqa: PLR0913  what, how, and who hears of it
     )
     may_mirror = mirror == Mirror.YES
     if mirror == Mirror.AUTO and n_used >= MIN_POSITIVES:
-        may_mirror = told_from_mirrored(positives.windows[:n_used]) < MOST_ALIKE
+        may_mirror = mirror_accuracy(positives.windows[:n_used]) < MOST_ALIKE
     return Originals(originals, positives.window, may_mirror, positives.digests)
 
 

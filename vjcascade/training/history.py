@@ -109,7 +109,7 @@ class HistoryWriter:
 
 @dataclass(eq=False)
 class StageHistory:
-    """What is known of how a stage came about; anything may be missing.
+    """What is known of how a stage was made; anything may be missing.
 
     Attributes
     ----------
@@ -267,8 +267,8 @@ def _stage_history(event: StageDone, rounds: list[RoundDone]) -> StageHistory:
 
 def _sources(event: RunBegun, before: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     """Return the paths that a run tells of; `before` is what the run told that it goes on with, if it does."""
-    told = list(event.sources.items())[:20]
-    lists = {name[:99]: [value] if isinstance(value, str) else value for name, value in told}
+    paths_of = list(event.sources.items())[:20]
+    lists = {name[:99]: [value] if isinstance(value, str) else value for name, value in paths_of}
     sources = {name: tuple(path[:999] for path in paths) for name, paths in lists.items()}
     if event.records and "continue_from" in before:
         sources.setdefault("continue_from", before["continue_from"])

@@ -75,7 +75,7 @@ class TrainingSettings:
         Altered copies of each crop, shifted, scaled and turned a little; None for what brings crops and copies to about
         3,200, at most 15 of each.
     mirror : Mirror
-        Whether every second copy is mirrored: auto does so unless crops can be told from their mirror images.
+        Whether every second copy is mirrored: auto does so unless crops can be distinguished from their mirror images.
     hit_rate : float
         Share of positives that each stage must pass, in (0, 1]; all but one of those held out where they are too few
         for it.

@@ -126,7 +126,7 @@ class Validation:
         pass_rate : float
             Share of windows of background that is expected to pass it.
         progress : ProgressReporter
-            Told of every scene.
+            Is called for every scene.
 
         Returns
         -------
@@ -179,7 +179,7 @@ def count_false_alarms(
     n_threads : int
         The result does not depend on it.
     progress : ProgressReporter
-        Told of every photo.
+        Is called for every photo.
 
     Returns
     -------

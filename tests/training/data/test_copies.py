@@ -14,7 +14,7 @@ from vjcascade.formats.annotations.opencv_lists import Box
 from vjcascade.imaging import sample_affine
 from vjcascade.training.data import copies
 from vjcascade.training.data.backgrounds import open_background_images
-from vjcascade.training.data.copies import CopyRule, Region, make_copies, told_from_mirrored
+from vjcascade.training.data.copies import CopyRule, Region, make_copies, mirror_accuracy
 from vjcascade.training.data.crops import cut_window
 from vjcascade.training.data.positives import load_positives
 from vjcascade.training.data.training_data import TrainingData
@@ -110,10 +110,10 @@ def test_flat_copies_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_who_looks_alike_in_the_mirror(rng: np.random.Generator) -> None:
     crops = one_sided(rng)
-    assert told_from_mirrored(crops) == 1
+    assert mirror_accuracy(crops) == 1
     both_ways = np.concatenate([crops[:20], crops[20:, :, ::-1]])
-    assert 0.2 < told_from_mirrored(both_ways) < copies.MOST_ALIKE
-    assert told_from_mirrored(crops[:1]) == 0  # nothing to tell it by
+    assert 0.2 < mirror_accuracy(both_ways) < copies.MOST_ALIKE
+    assert mirror_accuracy(crops[:1]) == 0  # nothing to tell it by
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ def read_vec(path: str | os.PathLike[str], size: Size | None = None) -> VecSampl
     ------
     SourceError
         If the file is shorter than its header says, is no `.vec`, `size` has another number of pixels than its
-        samples, or is not given and cannot be told from them; the message names the counts, or the sizes that there
+        samples, or is not given and cannot be derived from them; the message names the counts, or the sizes that there
         may be.
 
     Examples

@@ -44,10 +44,10 @@ MAX_COPIES = 15
 """Of a crop: more look alike."""
 
 MOST_ALIKE = 0.75
-"""An object counts as symmetric where no more of its crops can be told from their mirror images."""
+"""An object counts as symmetric where no more of its crops can be distinguished from their mirror images."""
 
 N_PARTS = 5
-"""Into so many parts crops are dealt to see whether they can be told from their mirror images."""
+"""Into so many parts crops are dealt to see whether they can be distinguished from their mirror images."""
 
 
 @dataclass(frozen=True)
@@ -165,10 +165,10 @@ class Region:
         return np.ascontiguousarray(copy[:, ::-1]) if is_mirrored else copy
 
 
-def told_from_mirrored(windows: NDArray[np.uint8], seed: int = 0) -> float:
-    """Return which share of crops can be told from their mirror images: 0.5 where objects are symmetric.
+def mirror_accuracy(windows: NDArray[np.uint8], seed: int = 0) -> float:
+    """Return which share of crops can be distinguished from their mirror images: 0.5 where objects are symmetric.
 
-    The mean difference between crops and mirror images, in four fifths of the crops, is what the others are told by.
+    The mean difference between crops and mirror images, in four fifths of the crops, is what the others are judged by.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def told_from_mirrored(windows: NDArray[np.uint8], seed: int = 0) -> float:
     Examples
     --------
     >>> ramp = np.tile(np.arange(0, 240, 10, np.uint8), (40, 24, 1))
-    >>> float(told_from_mirrored(ramp))
+    >>> float(mirror_accuracy(ramp))
     1.0
     """
     gray = windows.astype(np.float32)

@@ -27,7 +27,7 @@ from vjcascade.training.data.copies import (
     CopyRule,
     Region,
     make_copies,
-    told_from_mirrored,
+    mirror_accuracy,
 )
 from vjcascade.training.data.crops import (
     MAX_GROWTH,
@@ -479,8 +479,8 @@ def _with_copies(
     positives: Positives, regions: Sequence[Region], n_each: int, rule: CopyRule, n_threads: int
 ) -> Positives:
     """Add altered copies of each crop, and say so."""
-    told = told_from_mirrored(positives.windows, rule.seed)
-    may_mirror = told < MOST_ALIKE if rule.mirror == Mirror.AUTO else rule.mirror == Mirror.YES
+    share = mirror_accuracy(positives.windows, rule.seed)
+    may_mirror = share < MOST_ALIKE if rule.mirror == Mirror.AUTO else rule.mirror == Mirror.YES
     windows, crops = make_copies(
         regions, positives.window, n_each, may_mirror=may_mirror, seed=rule.seed, n_threads=n_threads
     )
@@ -490,7 +490,9 @@ def _with_copies(
         note += ", every second one mirrored"
     if rule.mirror == Mirror.AUTO:
         why = "" if may_mirror else "; none is mirrored"
-        note += f"{why} ({told:.0%} of the crops can be told from their mirror images; 50% is chance)"
+        note += (
+            f"{why} ({share:.0%} of the crops can be distinguished from their mirror images; 50% is chance)"
+        )
     return replace(
         positives,
         windows=np.concatenate([positives.windows, windows]),
