@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import islice
 from typing import TypeVar
@@ -24,6 +24,8 @@ MAX_THREADS = 1024
 
 USABLE_MEMORY = 0.8
 """Share of the machine's memory that is used where no limit is given."""
+
+BACKGROUND_NICENESS = 10
 
 MIN_MEMORY = 64 * 2**20
 """Bytes; with less nothing can be trained."""
@@ -61,6 +63,20 @@ def checked_threads(n_threads: int | None) -> int:
     if n_threads is None:
         return default_threads()
     return min(checked_whole("n_threads", n_threads, ge=1), MAX_THREADS)
+
+
+def run_behind_others() -> None:
+    """Have this thread, and those that it begins, wait where others need the processors, if the system can do that.
+
+    Examples
+    --------
+    >>> thread = threading.Thread(target=run_behind_others)
+    >>> thread.start()
+    >>> thread.join()
+    """
+    if sys.platform == "linux":  # elsewhere, such a number means a process
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), BACKGROUND_NICENESS)
 
 
 def physical_memory() -> float:

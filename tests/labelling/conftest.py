@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import shutil
 import threading
 
 import numpy as np
@@ -9,8 +11,11 @@ import pytest
 from label_server import ASTRONAUT, FACE, Served, noise
 from labelling_page import ARGUMENTS, BROWSERS, chromium as chromium_program
 
+from vjcascade.cascade import Cascade
 from vjcascade.compat.data import find
-from vjcascade.imaging import read_image, write_image
+from vjcascade.imaging import read_reduced, write_image
+
+_face_model = functools.cache(functools.partial(Cascade.load, find("frontalface")))
 
 
 @pytest.fixture(scope="module")
@@ -78,26 +83,29 @@ def photos(tmp_path):
     return noise(tmp_path / "photos")
 
 
-@pytest.fixture
-def faces(tmp_path):
-    """Return a folder with the astronaut, the same mirrored and on a lawn, and a photo without a face."""
-    folder = tmp_path / "faces"
+@pytest.fixture(scope="session")
+def drawn_faces(tmp_path_factory):
+    """Return a folder for `faces` to copy."""
+    folder = tmp_path_factory.mktemp("drawn") / "faces"
     folder.mkdir()
-    photo = read_image(ASTRONAUT)
+    photo, lawn = (read_reduced(path, 256) for path in (ASTRONAUT, ASTRONAUT.with_name("grass.png")))
+    x, y, width, height = FACE
+    pasted = np.repeat(lawn[:, :, np.newaxis], 3, axis=2)
+    pasted[100 : 120 + height, 50 : 70 + width] = photo[y - 10 : y + height + 10, x - 10 : x + width + 10]
     write_image(folder / "astronaut.png", photo)
     write_image(folder / "mirrored.png", np.ascontiguousarray(photo[:, ::-1]))
-    lawn = read_image(ASTRONAUT.with_name("grass.png"))
     write_image(folder / "lawn.png", lawn)
-    pasted = np.repeat(lawn[:, :, np.newaxis], 3, axis=2) if lawn.ndim == 2 else lawn.copy()
-    x, y, width, height = FACE
-    pasted[200 : 200 + height + 40, 100 : 100 + width + 40] = photo[
-        y - 20 : y + height + 20, x - 20 : x + width + 20
-    ]
     write_image(folder / "pasted.png", pasted)
     return folder
 
 
 @pytest.fixture
+def faces(drawn_faces, tmp_path):
+    """Return a folder with the astronaut, the same mirrored and on a lawn, and a photo without a face."""
+    return shutil.copytree(drawn_faces, tmp_path / "faces")
+
+
+@pytest.fixture(scope="session")
 def face_model():
     """Return the file of the model of faces that comes with vjcascade."""
     return find("frontalface")
@@ -116,6 +124,16 @@ def chromium():
         browser.close()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def face_model_read_once():
+    """Have the model of faces read once for all tests: that takes most of a second."""
+    read = Cascade.load
+    patch = pytest.MonkeyPatch()
+    patch.setattr(Cascade, "load", lambda path: _face_model() if path == find("frontalface") else read(path))
+    yield
+    patch.undo()
+
+
 @pytest.fixture
 def open_page(chromium):
     """Return `open_page(address, width, height) -> page`: with errors of the page collected in `page.problems`."""
@@ -125,7 +143,7 @@ def open_page(chromium):
         context = context or chromium.new_context(viewport={"width": width, "height": height}, **settings)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(60_000)
         page.problems = []
         page.on("pageerror", lambda error: page.problems.append(str(error)))
         page.on("console", lambda message: message.type == "error" and page.problems.append(message.text))

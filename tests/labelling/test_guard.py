@@ -141,6 +141,21 @@ def test_paths_outside_are_refused(served, path):
     assert b"root:" not in answer
 
 
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"names": ["a.png"], "width": 0, "height": 9},
+        {"names": ["a.png"] * 201, "width": 9, "height": 9},
+        {"names": "a.png", "width": 9, "height": 9},
+        {"names": ["a.png"], "width": 9, "height": 9, "path": "/etc"},
+    ],
+)
+def test_odd_wishes_for_copies_are_refused(served, wish):
+    assert served.ask("ahead", wish)[0] == 400
+    assert served.ask("ahead", {"names": ["a.png"], "width": 9, "height": 9}, token="wrong")[0] == 403
+    assert served.ask("ahead", {"names": ["../secret.png", "a.png"], "width": 9, "height": 9})[0] == 200
+
+
 def test_changes_of_photos_outside_are_refused(served):
     change = [{"do": "done", "photo": "../secret.png", "done": True}]
     status, answer = served.ask("changes", change)

@@ -12,10 +12,11 @@ from vjcascade.boosters.calibration import PlattScaling
 from vjcascade.cascade import Cascade
 from vjcascade.evaluation.matching import overlaps
 from vjcascade.imaging import read_image, write_image
+from vjcascade.labelling import proposals
 from vjcascade.labelling.changes import MarkDone, PutBox, RejectPlace
 from vjcascade.labelling.ordering import Order, ordered, worth
 from vjcascade.labelling.photos import Photos
-from vjcascade.labelling.proposals import SIDE, USUAL, Found, Proposer
+from vjcascade.labelling.proposals import USUAL, Found, Proposer
 from vjcascade.labelling.store import Store
 
 
@@ -23,6 +24,7 @@ class Search:
     """A proposer whose photos can be waited for."""
 
     def __init__(self, folder, model):
+        self.gate = threading.Event()
         self.photos = Photos.below(folder)
         self.store = Store(self.photos, folder / "labels.json")
         self.told = []
@@ -31,11 +33,13 @@ class Search:
         self.proposer.use(Cascade.load(model))
 
     def _tell(self, name):
+        self.gate.wait()
         self.told.append(name)
         if len(self.told) == len(self.photos):
             self._all.set()
 
     def wait(self):
+        self.gate.set()
         assert self._all.wait(60)
         return self
 
@@ -51,10 +55,10 @@ def search(faces, face_model):
 
 
 def test_faces_are_proposed_and_lawns_are_not(search):
-    proposals = search.of("astronaut.png")
-    assert overlaps(np.array([proposals[0].box]), np.array([FACE]))[0, 0] > 0.5
-    assert proposals[0].probability > 0.5
-    assert [one.score for one in proposals] == sorted((one.score for one in proposals), reverse=True)
+    found = search.of("astronaut.png")
+    assert overlaps(np.array([found[0].box]), np.array([FACE]))[0, 0] > 0.5
+    assert found[0].probability > 0.5
+    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
     assert [one for one in search.of("lawn.png") if one.probability > 0.5] == []
 
 
@@ -69,11 +73,11 @@ def test_what_is_drawn_rejected_or_done_is_proposed_no_more(search):
     assert search.of("pasted.png") == []
 
 
-def test_boxes_of_large_photos_are_in_their_own_pixels(tmp_path, face_model, faces):
+def test_boxes_of_large_photos_are_in_their_own_pixels(tmp_path, face_model, faces, monkeypatch):
+    monkeypatch.setattr(proposals, "SIDE", 256)
     folder = tmp_path / "large"
     folder.mkdir()
-    photo = read_image(faces / "astronaut.png")
-    factor = 2 * SIDE // photo.shape[1]
+    photo, factor = read_image(faces / "astronaut.png"), 4
     write_image(folder / "large.jpg", photo.repeat(factor, 0).repeat(factor, 1))
     search = Search(folder, face_model).wait()
     try:
@@ -86,14 +90,13 @@ def test_boxes_of_large_photos_are_in_their_own_pixels(tmp_path, face_model, fac
 def test_photos_that_somebody_waits_for_come_first(tmp_path, face_model, rng):
     folder = tmp_path / "many"
     folder.mkdir()
-    for number in range(40):
-        write_image(folder / f"{number:02}.png", rng.integers(0, 256, (200, 200), np.uint8))
+    for number in range(10):
+        write_image(folder / f"{number}.png", rng.integers(0, 256, (40, 40), np.uint8))
     search = Search(folder, face_model)
     try:
-        search.proposer.hurry(["38.png", "39.png"])
+        search.proposer.hurry(["8.png", "9.png"])
         search.wait()
-        assert search.told.index("38.png") < 5
-        assert search.told.index("39.png") < 5
+        assert {"8.png", "9.png"} <= set(search.told[:3])  # one may have been searched before
         assert sorted(search.told) == list(search.photos)
     finally:
         search.proposer.close()

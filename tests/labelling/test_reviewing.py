@@ -26,9 +26,9 @@ def reviewed(faces):
     store.apply(
         [
             MarkDone("astronaut.png", True),
-            PutBox("mirrored.png", 2, (512 - x - w + 45, y + 45, w, h), "face"),
+            PutBox("mirrored.png", 2, (256 - x - w + 22, y + 22, w, h), "face"),
             MarkDone("mirrored.png", True),
-            PutBox("lawn.png", 3, (100, 100, 60, 60), "face"),
+            PutBox("lawn.png", 3, (100, 100, 40, 40), "face"),
             MarkDone("lawn.png", True),
         ]
     )
@@ -98,7 +98,7 @@ def test_keys_decide_in_the_browser(serve_folder, reviewed, face_model, open_pag
     card.first.focus()
     page.keyboard.press("o")
     x, y, w, h = FACE
-    place = np.array([[512 - x - w, y, w, h]])
+    place = np.array([[256 - x - w, y, w, h]])
     eventually(lambda: overlaps(np.array(boxes_of(reviewed, "mirrored.png")), place).max() > 0.5)
     page.get_by_role("button", name="Misses (2)", exact=True).click()
     wrong = page.locator(".mistake", has_text="lawn.png")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import signal
 import stat
 import threading
@@ -29,48 +30,35 @@ def start_process():
 
 
 def test_kill_leaves_every_box_that_was_answered(start_process, photos):
-    rng = random.Random(7)
-    answered, number, addresses = set(), 0, set()
-    for _ in range(2):
-        process, address = start_process(photos)
-        addresses.add(address)
-        served = Served(photos, address)
-        status, first = 200, number
-        while status == 200:
-            number += 1
-            box = {"id": number, "box": [number % 50, 1, 6, 6], "label": "x"}
-            try:
-                status, _ = served.ask("changes", [{"do": "put", "photo": "a.png", **box}])
-            except (OSError, HTTPException):
-                status = 0
-            answered |= {number} if status == 200 else set()
-            if number == first + 1:
-                threading.Timer(rng.uniform(0.05, 0.3), process.kill).start()
-        assert status == 0
-        process.wait(20)
-        on_disk = json.loads((photos / "labels.json").read_text())
-        assert answered <= {one["id"] for one in on_disk["annotations"]}
-    assert len(answered) > 3
-    assert len(addresses) == 1  # so that open pages go on
-    assert answered <= set(Store(Photos.below(photos), photos / "labels.json").labels("a.png").boxes)
-
-
-def test_it_ends_with_a_word_and_without_a_trace(start_process, photos):
     process, address = start_process(photos)
     path = photos / ADDRESS_NAME
     assert address.split("/")[3] in path.read_text()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    served, answered, status, number = Served(photos, address), set(), 200, 0
+    while status == 200:
+        number += 1
+        box = {"id": number, "box": [number % 50, 1, 6, 6], "label": "x"}
+        try:
+            status, _ = served.ask("changes", [{"do": "put", "photo": "a.png", **box}])
+        except (OSError, HTTPException):
+            status = 0
+        answered |= {number} if status == 200 else set()
+        if number == 5:
+            threading.Timer(random.Random(7).uniform(0, 0.1), process.kill).start()
+    assert status == 0
+    assert len(answered) >= 5
+    process.wait(60)
+    on_disk = json.loads((photos / "labels.json").read_text())
+    assert answered <= {one["id"] for one in on_disk["annotations"]}
+    assert answered <= set(Store(Photos.below(photos), photos / "labels.json").labels("a.png").boxes)
+    process, again = start_process(photos)
+    assert again == address  # so that open pages go on
     process.send_signal(signal.SIGINT)
     rest = process.stdout.read()
-    assert process.wait(20) == 0, rest
-    assert "ended; 0 boxes in" in rest
+    assert process.wait(60) == 0, rest
+    assert re.search(r"ended; \d+ boxes in", rest)
     assert "Traceback" not in rest
-    assert {one.name for one in photos.iterdir()} == {"a.png", "b.png", "c.jpg"}
-    process, again = start_process(photos)
-    assert again.split("/")[3] != address.split("/")[3]
-    process.terminate()
-    assert process.wait(20) in {0, 143}
-    assert not path.exists()
+    assert {one.name for one in photos.iterdir()} == {"a.png", "b.png", "c.jpg", "labels.json"}
 
 
 def test_two_servers_on_one_folder_are_refused(serve_folder, photos):

@@ -11,7 +11,7 @@ import msgspec
 from vjcascade.errors import CascadeError, MissingLibraryError, SettingsError
 from vjcascade.labelling.live import LiveSettings
 from vjcascade.labelling.ordering import Order
-from vjcascade.labelling.session import ExportRequest, Session, TrainRequest
+from vjcascade.labelling.session import AheadRequest, ExportRequest, Session, TrainRequest
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -139,6 +139,7 @@ def make_app(session: Session) -> Starlette:
             ),
             get("/train", lambda _: session.training()),
             Route("/events", events, methods=["GET"]),
+            post("/ahead", lambda _, body: session.expect(_decoded(body, AheadRequest))),
             post("/changes", lambda _, body: session.apply(body)),
             post("/export", lambda _, body: session.export(_decoded(body, ExportRequest).kind)),
             post("/review/start", lambda *_: session.start_review()),

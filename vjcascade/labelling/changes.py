@@ -70,7 +70,7 @@ class DeleteBox(msgspec.Struct, frozen=True, tag_field="do", tag="delete", forbi
 
 
 class RejectPlace(msgspec.Struct, frozen=True, tag_field="do", tag="reject", forbid_unknown_fields=True):
-    """Say that what a model found is not the object: it is not proposed again, and the next model learns it.
+    """Say whether what a model found is not the object: then it is not proposed again, and the next model learns it.
 
     Attributes
     ----------
@@ -78,25 +78,13 @@ class RejectPlace(msgspec.Struct, frozen=True, tag_field="do", tag="reject", for
         Name of the photo.
     box : tuple of float
         Where it is.
+    rejected : bool
+        False takes back that it is not the object.
     """
 
     photo: str
     box: Place
-
-
-class RestorePlace(msgspec.Struct, frozen=True, tag_field="do", tag="restore", forbid_unknown_fields=True):
-    """Take back that something is not the object.
-
-    Attributes
-    ----------
-    photo : str
-        Name of the photo.
-    box : tuple of float
-        As it was rejected.
-    """
-
-    photo: str
-    box: Place
+    rejected: bool = True
 
 
 class MarkDone(msgspec.Struct, frozen=True, tag_field="do", tag="done", forbid_unknown_fields=True):
@@ -129,7 +117,7 @@ class UsePhoto(msgspec.Struct, frozen=True, tag_field="do", tag="use", forbid_un
     use: Use
 
 
-Change: TypeAlias = PutBox | DeleteBox | RejectPlace | RestorePlace | MarkDone | UsePhoto
+Change: TypeAlias = PutBox | DeleteBox | RejectPlace | MarkDone | UsePhoto
 
 _DECODER = msgspec.json.Decoder(Annotated[list[Change], Meta(max_length=10_000)])
 

@@ -1,22 +1,14 @@
-"""The photos that are labelled, by the names they have in the file of boxes; and copies of them to look at."""
+"""The photos that are labelled, by the names they have in the file of boxes."""
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from vjcascade.errors import ImageError, SettingsError
 from vjcascade.formats.annotations.writing import relative_name
-from vjcascade.imaging import as_jpeg, find_images, image_size, read_reduced
+from vjcascade.imaging import find_images, image_size
 from vjcascade.types import Size
-
-SIDES = (320, 640, 1024, 1600, 2560, 4096)
-"""Pixels of the longer sides of copies: the page asks for the one that it needs."""
-
-MEMORY = 2**28
-"""Bytes of copies that are kept."""
 
 
 class Photos:
@@ -111,73 +103,6 @@ class Photos:
         name = relative_name(path, self.folder)
         self._paths[name] = path
         return name
-
-
-class ScaledCopies:
-    """Copies of photos as JPEG, no larger than they are shown; the latest are kept.
-
-    Parameters
-    ----------
-    photos : Photos
-        The photos.
-    memory : int
-        Bytes to keep.
-    """
-
-    def __init__(self, photos: Photos, memory: int = MEMORY) -> None:
-        self._photos = photos
-        self._memory = memory
-        self._kept: OrderedDict[tuple[str, int], bytes] = OrderedDict()
-        self._n_bytes = 0
-        self._lock = threading.Lock()
-        self._making: dict[tuple[str, int], threading.Lock] = {}
-
-    def copy(self, name: str, side: int) -> bytes:
-        """Return a copy of a photo.
-
-        Parameters
-        ----------
-        name : str
-            Of the photo.
-        side : int
-            Pixels of its longer side that are needed; the next larger of `SIDES` is made.
-
-        Returns
-        -------
-        bytes
-            A JPEG file.
-
-        Raises
-        ------
-        SettingsError
-            If there is no such photo.
-        ImageError
-            If it cannot be read.
-        """
-        step = next((one for one in SIDES if one >= side), SIDES[-1])
-        path = self._photos.path(name)
-        return self._get((name, step), lambda: as_jpeg(read_reduced(path, step)))
-
-    def _get(self, key: tuple[str, int], make: Callable[[], bytes]) -> bytes:
-        with self._lock:
-            making = self._making.setdefault(key, threading.Lock())
-        with making:  # two requests for one photo: the second waits for what the first makes
-            with self._lock:
-                if key in self._kept:
-                    self._kept.move_to_end(key)
-                    return self._kept[key]
-            try:
-                made = make()
-            finally:
-                with self._lock:
-                    self._making.pop(key, None)
-            with self._lock:
-                if key not in self._kept:
-                    self._kept[key] = made
-                    self._n_bytes += len(made)
-                while self._n_bytes > self._memory and len(self._kept) > 1:
-                    self._n_bytes -= len(self._kept.popitem(last=False)[1])
-            return made
 
 
 def _is_text(name: str) -> bool:

@@ -21,6 +21,7 @@ from vjcascade.evaluation.protocol import CURVE_NEIGHBORS
 from vjcascade.imaging import read_reduced, to_gray
 from vjcascade.labelling.photos import Photos
 from vjcascade.labelling.store import Labels, Store
+from vjcascade.parallel import run_behind_others
 
 SIDE = 1280
 """Pixels of the longer side that are searched, where a photo has more: smaller objects are drawn by hand."""
@@ -242,6 +243,7 @@ class Proposer:
         return decided
 
     def _work(self) -> None:
+        run_behind_others()
         while True:
             with self._changed:
                 while not (self._is_closed or self._waiting):

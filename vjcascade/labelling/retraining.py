@@ -210,8 +210,16 @@ class Retrainer:
             f"{pluralize(n_objects, task.label)} in {pluralize(len(to_train), 'photo')} to train on, "
             f"{pluralize(n_alarms, 'false alarm')} to learn, {pluralize(len(to_validate), 'photo')} to compare on"
         )
-        command = [sys.executable, "-m", "vjcascade", "train", str(boxes), str(boxes), "--label", task.label]
-        command += ["--output", str(folder / "model"), "--preset", "quick", "--no-baseline"]
+        command = [sys.executable, "-m", "vjcascade.cli.tethered", "train", str(boxes), str(boxes)]
+        command += [
+            "--label",
+            task.label,
+            "--output",
+            str(folder / "model"),
+            "--preset",
+            "quick",
+            "--no-baseline",
+        ]
         command += ["--threads", str(max(default_threads() - 1, 1))]  # one for the page
         command += ["--events", str(folder / EVENTS_NAME)]
         command += ["--more-negatives", *more] if more else []
@@ -224,7 +232,7 @@ class Retrainer:
         return command
 
     def _train(self, command: Sequence[str], folder: Path) -> None:
-        """Run the command, and tell what it tells.
+        """Run the command, and tell what it tells; it ends when the pipe is closed that it has as standard input.
 
         Raises
         ------
@@ -237,12 +245,13 @@ class Retrainer:
                 if self._is_stopped:
                     return
                 self._process = subprocess.Popen(  # noqa: S603  our own program
-                    command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+                    command, stdin=subprocess.PIPE, stdout=output, stderr=subprocess.STDOUT
                 )
-            for events in _events(folder / EVENTS_NAME, self._process):
-                for event in events:
-                    self._hear(event)
-                self._tell()
+            with self._process:
+                for events in _events(folder / EVENTS_NAME, self._process):
+                    for event in events:
+                        self._hear(event)
+                    self._tell()
         if self._process.returncode and not self._is_stopped:
             words = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
             last = next((line for line in reversed(words) if line.strip()), "it said nothing")

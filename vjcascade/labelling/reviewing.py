@@ -12,6 +12,7 @@ import numpy as np
 from vjcascade.errors import CascadeError, SettingsError
 from vjcascade.evaluation import Candidate, Evaluation, Protocol, Scene, Scenes, evaluate
 from vjcascade.formats.annotations.pictures import AnnotatedPicture, Coordinates
+from vjcascade.parallel import run_behind_others
 from vjcascade.report.examples import GROWTH, false_alarms, misses
 from vjcascade.types import Size
 
@@ -128,10 +129,15 @@ class Reviewer:
     ----------
     tell : callable
         Called when anything in `state` has changed.
+    prepare : callable
+        Called with the mistakes before they are shown.
     """
 
-    def __init__(self, tell: Callable[[], None]) -> None:
+    def __init__(
+        self, tell: Callable[[], None], prepare: Callable[[Sequence[Mistake]], None] = lambda _: None
+    ) -> None:
         self._tell = tell
+        self._prepare = prepare
         self._lock = threading.Lock()
         self._is_busy = False
         self._problem = ""
@@ -184,6 +190,8 @@ class Reviewer:
         self._tell()
 
     def _measure(self, candidate: Candidate, scenes: Scenes, names: Sequence[str]) -> None:
+        run_behind_others()
+
         def progress(_: str, done: int, total: int) -> None:
             self._progress = done, total
             self._tell()
@@ -191,7 +199,9 @@ class Reviewer:
         try:
             protocol = Protocol(n_resamples=N_RESAMPLES)
             evaluation = evaluate([candidate], scenes, protocol, n_threads=1, progress=progress)
-            self._mistakes = mistakes(evaluation, names)
+            found = mistakes(evaluation, names)
+            self._prepare(found)
+            self._mistakes = found
             self._is_ready = True
         except (CascadeError, OSError) as error:
             self._problem = str(error)

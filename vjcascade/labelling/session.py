@@ -4,34 +4,39 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-import numpy as np
+from msgspec import Meta
 
 from vjcascade.boosters.calibration import PlattScaling
-from vjcascade.errors import SettingsError
+from vjcascade.errors import CascadeError, SettingsError
 from vjcascade.evaluation import Candidate
 from vjcascade.formats.annotations.writing import WRITABLE, write_annotations
-from vjcascade.imaging import as_jpeg, read_reduced
 from vjcascade.labelling.changes import Change, MarkDone, RejectPlace, decoded_changes
 from vjcascade.labelling.hub import Hub
 from vjcascade.labelling.live import Kind, LiveDetector, LiveFound, LiveSettings, keep_frame
 from vjcascade.labelling.models import load_candidate
 from vjcascade.labelling.ordering import Order, Worth, ordered, worth
-from vjcascade.labelling.photos import Photos, ScaledCopies
+from vjcascade.labelling.photos import Photos
+from vjcascade.labelling.pictures import Copy, Cut, Pictures, copies_inside
 from vjcascade.labelling.proposals import SURE, Found, Proposer
 from vjcascade.labelling.retraining import NOW, Retrainer, Start, Task
 from vjcascade.labelling.reviewing import Mistake, Reviewer, cut_around
 from vjcascade.labelling.store import Store
+from vjcascade.types import Size
 
 SECONDS_BETWEEN_ORDERS = 2.0
 """While photos are searched, pages are told so often that their order has changed."""
 
-CUT_SIDE = 200
-"""Pixels of the pictures of mistakes."""
+FIRST_PHOTOS, FIRST_ROOM = 12, Size(1024, 768)
+"""Of which copies are made before a page has asked for any: as one photo on a usual screen needs them."""
+
+FIRST_CUTS = 48
+"""Mistakes whose pictures are made before they are shown: more than a screen has."""
 
 KEPT_WORTH = 1e9
 """Frames that were kept on purpose come before all other photos."""
@@ -47,6 +52,22 @@ class ExportRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     kind: str
+
+
+class AheadRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a page is going to show.
+
+    Attributes
+    ----------
+    names : list of str
+        Photos in their order.
+    width, height : int
+        Pixels of the screen in which each is shown.
+    """
+
+    names: Annotated[list[str], Meta(max_length=200)]
+    width: Annotated[int, Meta(ge=1, le=2**15)]
+    height: Annotated[int, Meta(ge=1, le=2**15)]
 
 
 class TrainRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -109,7 +130,7 @@ class Session:
         self.photos = photos
         self.store = store
         self._options = options
-        self._copies = ScaledCopies(photos)
+        self._pictures = Pictures(photos)
         self._kept: dict[str, str] = {}
         self._order_told = 0.0
         self._known_worths: dict[str, tuple[Found | None, Worth]] = {}
@@ -120,8 +141,9 @@ class Session:
         self._candidate: Candidate | None = None
         self._live: LiveDetector | None = None
         self._proposer = Proposer(photos, store, self._photo_searched)
-        self._reviewer = Reviewer(lambda: self.hub.publish("review"))
+        self._reviewer = Reviewer(lambda: self.hub.publish("review"), self._prepare)
         self._retrainer = Retrainer(store, lambda: self.hub.publish("train"), self._use_better)
+        self._pictures.expect(copies_inside(photos, list(photos)[:FIRST_PHOTOS], FIRST_ROOM))
         try:
             if options.model is not None:
                 self._use(options.model)
@@ -134,6 +156,7 @@ class Session:
         self.hub.close()
         self._retrainer.close()
         self._proposer.close()
+        self._pictures.close()
 
     # What pages read
 
@@ -195,14 +218,19 @@ class Session:
 
     def picture(self, name: str, side: int) -> bytes:
         """Return a copy of a photo as JPEG; its longer side has at least `side` pixels where the photo has them."""
-        return self._copies.copy(name, side)
+        return self._pictures.get(Copy.of_side(name, side))
+
+    def expect(self, request: AheadRequest) -> None:
+        """Make copies of photos that a page is going to show."""
+        names = [name for name in request.names if name in self.photos]
+        self._pictures.expect(copies_inside(self.photos, names, Size(request.width, request.height)))
 
     def mistakes(self) -> list[dict[str, Any]]:
         """Return what the review has found."""
         return [
             {
                 **asdict(one),
-                "cut": list(cut_around(one, self.photos.size(one.photo))),
+                "cut": list(self._cut(one).box),
                 "use": self.store.labels(one.photo).use,
             }
             for one in self._reviewer.mistakes
@@ -210,17 +238,7 @@ class Session:
 
     def mistake_picture(self, number: int) -> bytes:
         """Return what a mistake looks like, as JPEG."""
-        mistake = self._mistake(number)
-        size = self.photos.size(mistake.photo)
-        x, y, width, height = cut_around(mistake, size)
-        wanted = round(max(size) * min(CUT_SIDE / max(width, height), 1.0))
-        image = read_reduced(self.photos.path(mistake.photo), wanted)
-        scale = image.shape[1] / size.width
-        left, top = round(x * scale), round(y * scale)
-        cut = image[
-            top : max(round((y + height) * scale), top + 1), left : max(round((x + width) * scale), left + 1)
-        ]
-        return as_jpeg(np.ascontiguousarray(cut))
+        return self._pictures.get(self._cut(self._mistake(number)))
 
     # What pages change
 
@@ -326,6 +344,16 @@ class Session:
         if not 0 <= number < len(found):
             raise SettingsError("the review has been made anew: load it again")
         return found[number]
+
+    def _cut(self, mistake: Mistake) -> Cut:
+        return Cut(mistake.photo, cut_around(mistake, self.photos.size(mistake.photo)))
+
+    def _prepare(self, found: Sequence[Mistake]) -> None:
+        """Make pictures of mistakes before they are shown, and of further ones in the background."""
+        for mistake in found[:FIRST_CUTS]:
+            with suppress(CascadeError):
+                self._pictures.get(self._cut(mistake))
+        self._pictures.expect(map(self._cut, found[FIRST_CUTS:]))
 
     def _use(self, path: Path) -> None:
         candidate = load_candidate(path, NOW)

@@ -35,7 +35,6 @@ from vjcascade.labelling.changes import (
     MarkDone,
     PutBox,
     RejectPlace,
-    RestorePlace,
     Use,
     UsePhoto,
     rounded_place,
@@ -379,12 +378,9 @@ class Store:
                 return lambda labels: self._put(labels, put)
             case DeleteBox(id=number):
                 return lambda labels: labels.boxes.pop(number, None) is not None
-            case RejectPlace():
+            case RejectPlace(rejected=rejected):
                 place = self._place(change.photo, change.box)
-                return lambda labels: place not in labels.false_alarms and _add(labels.false_alarms, place)
-            case RestorePlace():
-                place = self._place(change.photo, change.box)
-                return lambda labels: place in labels.false_alarms and _remove(labels.false_alarms, place)
+                return lambda labels: _reject(labels.false_alarms, place, rejected=rejected)
             case MarkDone(done=done):
                 return lambda labels: _set(labels, "done", done)
             case UsePhoto(use=use):
@@ -527,13 +523,13 @@ def _inside(box: Coordinates, size: Size) -> Coordinates | None:
     return None if min(place[2:]) < LEAST_SIDE else place
 
 
-def _add(places: list[Coordinates], place: Coordinates) -> bool:
-    places.append(place)
-    return True
-
-
-def _remove(places: list[Coordinates], place: Coordinates) -> bool:
-    places.remove(place)
+def _reject(places: list[Coordinates], place: Coordinates, *, rejected: bool) -> bool:
+    if (place in places) == rejected:
+        return False
+    if rejected:
+        places.append(place)
+    else:
+        places.remove(place)
     return True
 
 

@@ -78,8 +78,10 @@ export function applyTo(photo, change) {
     const place = photo.boxes.findIndex((one) => one.id === id);
     if (place < 0) photo.boxes.push(put); else photo.boxes[place] = put;
   } else if (change.do === "delete") photo.boxes = photo.boxes.filter((one) => one.id !== change.id);
-  else if (change.do === "reject") photo.false_alarms.push(change.box);
-  else if (change.do === "restore") photo.false_alarms = photo.false_alarms.filter((box) => !same(box, change.box));
+  else if (change.do === "reject") {
+    photo.false_alarms = photo.false_alarms.filter((box) => !same(box, change.box));
+    if (change.rejected) photo.false_alarms.push(change.box);
+  }
   else if (change.do === "done") photo.done = change.done;
   else if (change.do === "use") photo.use = change.use;
 }
@@ -91,8 +93,7 @@ export function inverse(photo, change) {
   switch (change.do) {
     case "put": return before ? { do: "put", ...name, ...before } : { do: "delete", ...name, id: change.id };
     case "delete": return before ? { do: "put", ...name, ...before } : null;
-    case "reject": return { do: "restore", ...name, box: change.box };
-    case "restore": return { do: "reject", ...name, box: change.box };
+    case "reject": return { ...change, rejected: !change.rejected };
     case "done": return { do: "done", ...name, done: photo.done };
     case "use": return { do: "use", ...name, use: photo.use };
     default: return null;

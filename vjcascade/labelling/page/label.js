@@ -3,10 +3,11 @@
 import { get, post, saver } from "./api.js";
 import { announce, byId, complain, count, el } from "./dom.js";
 import { applyTo, inside, inverse, moved, newId, openProposals } from "./boxes.js";
-import { PhotoView, pictureAddress, sideFor } from "./photo_view.js";
+import { PhotoView, pictureAddress, pixelsNeeded, sideFor } from "./photo_view.js";
 
 const KEPT = 200;       // photos whose boxes are remembered
 const MOST_UNDO = 500;
+const EXPECTED = 60;    // photos of which the server makes copies ahead
 
 const stored = (name, usual) => localStorage.getItem(`vjcascade-${name}`) ?? usual;
 const store = (name, value) => localStorage.setItem(`vjcascade-${name}`, value);
@@ -91,7 +92,7 @@ export class LabelTab {
   }
 
   reject(view, proposals) {
-    this.change(proposals.map((one) => ({ do: "reject", photo: view.photo.name, box: one.box })));
+    this.change(proposals.map((one) => ({ do: "reject", photo: view.photo.name, box: one.box, rejected: true })));
     announce(`${count(proposals.length, "proposal")} rejected`);
   }
 
@@ -158,10 +159,10 @@ export class LabelTab {
   #isDone(row) { return this.photos.get(row[0])?.done ?? row[1]; }
 
   /** The next names that were on no screen yet. */
-  #upcoming() {
+  #upcoming(n = Number(byId("count").value)) {
     const seen = new Set(this.trail.flat()), filter = byId("filter").value;
     return this.queue.filter((row) => !seen.has(row[0]) && (filter === "all" || this.#isDone(row) === (filter === "done")))
-      .slice(0, Number(byId("count").value)).map((row) => row[0]);
+      .slice(0, n).map((row) => row[0]);
   }
 
   async next() {
@@ -273,6 +274,8 @@ export class LabelTab {
     if (this.place < this.trail.length - 1) return;
     this.planned = this.#upcoming();
     const width = this.views[0]?.frame.clientWidth || 800, height = this.views[0]?.frame.clientHeight || 600;
+    const [roomWidth, roomHeight] = [width, height].map((side) => Math.ceil(pixelsNeeded(side)));
+    post("ahead", { names: this.#upcoming(EXPECTED), width: roomWidth, height: roomHeight }).catch(() => {});
     this.ahead = this.planned.map((name) => {
       this.#fetch(name).then((photo) => {
         const scale = Math.min(width / photo.width, height / photo.height);

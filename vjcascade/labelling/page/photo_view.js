@@ -7,13 +7,13 @@ import { HANDLES, inside, moved, openProposals, resized, spanned } from "./boxes
 const LEAST_DRAG = 4;      // pixels of the screen; less is a click
 const HANDLE = 9, GRIP = 24, BADGE = 12;  // pixels of the screen
 const MOST_ZOOM = 40;
-const SIDES = [320, 640, 1024, 1600, 2560, 4096];  // as in photos.py
+const SIDES = [320, 640, 1024, 1600, 2560, 4096];  // as in pictures.py
 
-/** How many pixels a copy needs that fills so many of the screen. */
-export function sideFor(pixels) {
-  const wanted = pixels * Math.min(devicePixelRatio, 2);
-  return SIDES.find((side) => side >= wanted * 0.8) ?? SIDES.at(-1);
-}
+/** How many pixels of a photo are enough for so many of the page. */
+export const pixelsNeeded = (pixels) => pixels * Math.min(devicePixelRatio, 2) * 0.8;
+
+/** Which copy is asked for. */
+export const sideFor = (pixels) => SIDES.find((side) => side >= pixelsNeeded(pixels)) ?? SIDES.at(-1);
 
 export const pictureAddress = (name, side) => address("picture", { name, side });
 

@@ -47,7 +47,7 @@ export class ReviewTab {
     const photo = mistake.photo;
     const train = mistake.use === "train" ? [] : [{ do: "use", photo, use: "train" }];
     if (key === "s") return [];
-    if (mistake.kind !== "miss" && key === "l") return [{ do: "reject", photo, box: mistake.found }, ...train];
+    if (mistake.kind !== "miss" && key === "l") return [{ do: "reject", photo, box: mistake.found, rejected: true }, ...train];
     if (mistake.kind === "false alarm") {
       const box = { id: newId(), box: mistake.found, label: this.label.current, flag: "", score: null };
       return [{ do: "put", photo, ...box }, ...train];

@@ -1,0 +1,229 @@
+"""Pictures that pages show: copies of photos and cuts out of them, made ahead in the order in which they are needed."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.errors import CascadeError
+from vjcascade.imaging import as_jpeg, read_reduced
+from vjcascade.labelling.photos import Photos, readable_size
+from vjcascade.parallel import run_behind_others
+from vjcascade.types import Size
+
+SIDES = (320, 640, 1024, 1600, 2560, 4096)
+"""Pixels of the longer sides of copies: the page asks for the one that it needs."""
+
+CUT_SIDE = 200
+"""Pixels of the longer side of cuts, where the photo has as many."""
+
+MEMORY = 2**28
+"""Bytes of pictures that are kept."""
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A whole photo, no larger than it is shown.
+
+    Attributes
+    ----------
+    name : str
+        Of the photo.
+    side : int
+        One of `SIDES`.
+    """
+
+    name: str
+    side: int
+
+    @classmethod
+    def of_side(cls, name: str, side: float) -> Copy:
+        """Return the copy with at least so many pixels on the longer side, as far as there is one.
+
+        Examples
+        --------
+        >>> Copy.of_side("a.png", 900)
+        Copy(name='a.png', side=1024)
+        """
+        return cls(name, next((one for one in SIDES if one >= side), SIDES[-1]))
+
+    def alternatives(self) -> tuple[Copy, ...]:
+        """Return the copies that serve, too: the next larger one."""
+        return tuple(Copy(self.name, side) for side in SIDES if side > self.side)[:1]
+
+    def pixels(self, photos: Photos) -> NDArray[np.uint8]:
+        """Return the picture.
+
+        Raises
+        ------
+        ImageError
+            If the photo cannot be read.
+        """
+        return read_reduced(photos.path(self.name), self.side)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A part of a photo.
+
+    Attributes
+    ----------
+    name : str
+        Of the photo.
+    box : tuple of int
+        Which part of it, `x, y, w, h` in its pixels.
+    """
+
+    name: str
+    box: tuple[int, int, int, int]
+
+    def alternatives(self) -> tuple[Cut, ...]:
+        """Return the pictures that serve, too: none."""
+        return ()
+
+    def pixels(self, photos: Photos) -> NDArray[np.uint8]:
+        """Return the picture, as `Copy.pixels` does."""
+        x, y, width, height = self.box
+        size = photos.size(self.name)
+        image = read_reduced(
+            photos.path(self.name), round(max(size) * min(CUT_SIDE / max(width, height), 1.0))
+        )
+        scale = image.shape[1] / size.width
+        left, top = round(x * scale), round(y * scale)
+        right, bottom = (
+            max(round((x + width) * scale), left + 1),
+            max(round((y + height) * scale), top + 1),
+        )
+        return np.ascontiguousarray(image[top:bottom, left:right])
+
+
+class Pictures:
+    """Copies and cuts as JPEG files; the latest are kept.
+
+    Parameters
+    ----------
+    photos : Photos
+        The photos.
+    memory : int
+        Bytes to keep.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from vjcascade.imaging import write_image
+    >>> write_image("a.png", np.zeros((30, 40), np.uint8))
+    >>> pictures = Pictures(Photos.below(Path()))
+    >>> pictures.get(Copy("a.png", 320))[6:10]
+    b'JFIF'
+    >>> pictures.close()
+    """
+
+    def __init__(self, photos: Photos, memory: int = MEMORY) -> None:
+        self._photos = photos
+        self._memory = memory
+        self._kept: OrderedDict[Copy | Cut, bytes] = OrderedDict()
+        self._n_bytes = 0
+        self._lock = threading.Lock()
+        self._making: dict[str, threading.Lock] = {}
+        self._expected: Iterator[Copy | Cut] = iter(())
+        self._changed = threading.Condition()
+        self._is_closed = False
+        self._thread = threading.Thread(target=self._make_ahead, name="pictures", daemon=True)
+        self._thread.start()
+
+    def get(self, wish: Copy | Cut) -> bytes:
+        """Return a picture.
+
+        Parameters
+        ----------
+        wish : Copy or Cut
+            Which one.
+
+        Returns
+        -------
+        bytes
+            A JPEG file.
+
+        Raises
+        ------
+        SettingsError
+            If there is no such photo.
+        ImageError
+            If it cannot be read.
+        """
+        self._photos.path(wish.name)
+        picture = self._known(wish)
+        if picture is not None:
+            return picture
+        with self._lock:
+            making = self._making.setdefault(wish.name, threading.Lock())
+        with making:  # of two requests for one photo, the second may find what the first has made
+            picture = self._known(wish)
+            if picture is None:
+                picture = as_jpeg(wish.pixels(self._photos))
+                self._keep(wish, picture)
+        return picture
+
+    def expect(self, wishes: Iterable[Copy | Cut]) -> None:
+        """Make pictures in the background that will be asked for; what was expected before is not any more.
+
+        Parameters
+        ----------
+        wishes : iterable of Copy or Cut
+            In the order in which they will be shown; the next is taken when the one before is made.
+        """
+        with self._changed:
+            self._expected = iter(wishes)
+            self._changed.notify()
+
+    def close(self) -> None:
+        """End the thread."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _known(self, wish: Copy | Cut) -> bytes | None:
+        with self._lock:
+            for one in (wish, *wish.alternatives()):
+                if one in self._kept:
+                    self._kept.move_to_end(one)
+                    return self._kept[one]
+        return None
+
+    def _keep(self, wish: Copy | Cut, made: bytes) -> None:
+        with self._lock:
+            self._kept[wish] = made
+            self._n_bytes += len(made)
+            while self._n_bytes > self._memory and len(self._kept) > 1:
+                self._n_bytes -= len(self._kept.popitem(last=False)[1])
+
+    def _make_ahead(self) -> None:
+        run_behind_others()
+        while (wish := self._next()) is not None:
+            with suppress(CascadeError, OSError):  # the page says so where it shows the photo
+                self.get(wish)
+
+    def _next(self) -> Copy | Cut | None:
+        """Wait for what is made next; None when there is nothing more to do at all."""
+        with self._changed:
+            while not self._is_closed:
+                wish = next(self._expected, None)
+                if wish is not None:
+                    return wish
+                self._changed.wait()
+            return None
+
+
+def copies_inside(photos: Photos, names: Iterable[str], room: Size) -> Iterator[Copy]:
+    """Yield the copies of photos that are shown in a room of the screen, without those that cannot be read."""
+    for name in names:
+        size = readable_size(photos, name)
+        if size is not None:
+            yield Copy.of_side(name, max(size) * min(room.width / size.width, room.height / size.height))
