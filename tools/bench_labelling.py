@@ -3,11 +3,12 @@
 ``python tools/bench_labelling.py actions PHOTOS BOXES`` has a script label photos from nothing, as somebody would who knows
 the true boxes (a CSV ``file,x,y,w,h``), until enough boxes are right: once without a model, once with its proposals. It
 counts what hands do: keys, clicks and drags. Without a model each box is a drag, and each sheet of photos a key. With one,
-a wrong box among those that would be accepted takes a click, a right one among the unsure a click, and what it missed a drag.
+a wrong box among those that would be accepted takes a click, a right one among the unsure a click, and what it missed a drag;
+where the model is surer or less sure than it should be, a key moves the line between both on the whole sheet.
 
 ``python tools/bench_labelling.py latency PHOTOS`` enlarges photos to 12 megapixels and goes through them, one on a screen, with
 a model that searches them meanwhile: how long from a key to the next photo on the screen, from the end of a drag to the box on
-the disk, and how long every request takes.
+the disk, and how long every request takes; at last its mistakes on these photos are looked at.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import re
 import shutil
 import tempfile
 import time
@@ -34,7 +36,6 @@ from vjcascade.imaging import as_jpeg, read_image
 MIN_OVERLAP = 0.5
 """Intersection over union from which a box is right."""
 
-MEGAPIXELS = 12
 QUALITY = 92
 
 NEXT_PHOTO = """key => new Promise((resolve) => {
@@ -76,7 +77,7 @@ SEARCHED = "!document.getElementById('counts').textContent.includes('searched')"
 """Whether the model has seen all photos."""
 
 REQUESTS = """() => performance.getEntriesByType('resource').filter((one) => !one.name.endsWith('events'))
-  .map((one) => [new URL(one.name).pathname.split('/').at(-1), one.responseEnd - one.startTime])"""
+  .map((one) => [new URL(one.name).pathname.split('/').slice(2).join('/'), one.responseEnd - one.startTime])"""
 
 
 @dataclass
@@ -110,6 +111,17 @@ class Hands:
         photo.layer.locator(f'[data-id="{proposal}"]').focus()
         self.done["clicks"] += 1
         self.key("a" if accept else "r")
+
+    def point_at(self, photo: Photo, proposal: dict[str, Any]) -> bool:
+        """Move the pointer onto a proposal, where no other one covers it; tell whether there is such a place."""
+        x, y, w, h = proposal["box"]
+        find = "([x, y]) => document.elementFromPoint(x, y)?.closest('[data-id]')?.dataset.id"
+        for share in (0.5, 0.2, 0.8):
+            place = photo.at(x + share * w, y + 0.5 * h)
+            if self.page.evaluate(find, list(place)) == proposal["id"]:
+                self.page.mouse.move(*place)
+                return True
+        return False
 
     def draw(self, photo: Photo, box: Sequence[float]) -> None:
         """Draw a box from a corner under which there is nothing, or with Alt where there is no such corner."""
@@ -188,6 +200,9 @@ def label_until(
         if not photos:
             break
         for photo in photos:
+            draw_missed(hands, photo, truth[photo.name])
+        draw_line(hands, photos, truth)
+        for photo in photos:
             correct_photo(hands, photo, truth[photo.name])
         before = photos[0].name
         hands.key("Enter")
@@ -196,16 +211,34 @@ def label_until(
     return hands
 
 
-def correct_photo(hands: Hands, photo: Photo, truth: Sequence[Sequence[float]]) -> None:
-    """Do what a photo still needs before its proposals are accepted.
-
-    What was missed is drawn first: a proposal beside the object is gone then.
-    """
-    proposals, matches = judged(photo, truth)
+def draw_missed(hands: Hands, photo: Photo, truth: Sequence[Sequence[float]]) -> None:
+    """Draw what has no proposal; one beside the object is gone then."""
+    _, matches = judged(photo, truth)
     found = set(matches.objects[matches.hits].tolist())
     for number, box in enumerate(truth):
         if number not in found:
             hands.draw(photo, box)
+    hands.page.wait_for_function(SAVED)
+
+
+def draw_line(hands: Hands, photos: Sequence[Photo], truth: dict[str, list[list[float]]]) -> None:
+    """Move the line between sure and unsure on the whole sheet, if that saves more than the key that it takes."""
+    rows = []
+    for photo in photos:
+        proposals, matches = judged(photo, truth[photo.name])
+        rows += [(photo, one, hit) for one, hit in zip(proposals, matches.hits.tolist(), strict=True)]
+
+    def n_wrong(score: float) -> int:
+        return sum((one["score"] >= score) != hit for _, one, hit in rows)
+
+    n_now = sum(one["isSure"] != hit for _, one, hit in rows)
+    photo, one, _ = min(rows, key=lambda row: n_wrong(row[1]["score"]), default=(None, None, False))
+    if photo is not None and n_wrong(one["score"]) + 1 < n_now and hands.point_at(photo, one):
+        hands.key("s")
+
+
+def correct_photo(hands: Hands, photo: Photo, truth: Sequence[Sequence[float]]) -> None:
+    """Accept what is right though unsure, and reject what is wrong though sure, one after the other."""
     while True:  # each decision may change what else is shown, as soon as the server has it
         hands.page.wait_for_function(SAVED)
         hands.page.wait_for_timeout(NEWS)
@@ -270,12 +303,12 @@ def copied(paths: Sequence[Path]) -> Iterator[Path]:
         yield Path(place)
 
 
-def enlarge(source: Path, target: Path) -> None:
-    """Write a photo anew with 12 megapixels, with some noise: enlarged pixels alone would be decoded too easily."""
+def enlarge(source: Path, target: Path, megapixels: float) -> None:
+    """Write a photo anew with more pixels and some noise: enlarged pixels alone would be decoded too easily."""
     from PIL import Image
 
     picture = Image.fromarray(read_image(source)).convert("RGB")
-    factor = (MEGAPIXELS * 1e6 / (picture.width * picture.height)) ** 0.5
+    factor = (megapixels * 1e6 / (picture.width * picture.height)) ** 0.5
     large = np.asarray(
         picture.resize(
             (round(picture.width * factor), round(picture.height * factor)), Image.Resampling.BICUBIC
@@ -291,10 +324,10 @@ def measure_latency(arguments: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as place, open_browser() as browser:
         folder = Path(place)
         for path in sorted(arguments.photos.iterdir())[: arguments.n_photos]:
-            enlarge(path, folder / f"{path.stem}.jpg")
+            enlarge(path, folder / f"{path.stem}.jpg", arguments.megapixels)
         sizes = [path.stat().st_size for path in folder.iterdir()]
         print(
-            f"{len(sizes)} photos of {MEGAPIXELS} megapixels, {np.mean(sizes) / 1e6:.1f} MB each; {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}; {arguments.pause:g} s for each photo"
+            f"{len(sizes)} photos of {arguments.megapixels:g} megapixels, {np.mean(sizes) / 1e6:.1f} MB each; {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}; {arguments.pause:g} s for each photo"
         )
         with label_server(folder, "--model", arguments.model) as (_, address):
             page = browser.new_context(viewport={"width": 1920, "height": 1080}, bypass_csp=True).new_page()
@@ -303,6 +336,7 @@ def measure_latency(arguments: argparse.Namespace) -> None:
             page.locator("#count").select_option("1")
             page.wait_for_function("document.querySelector('.stage img')?.naturalWidth > 0")
             page.evaluate(WATCH_SAVING)
+            page.evaluate("performance.setResourceTimingBufferSize(100_000)")
             shown = []
             for _ in range(len(sizes) - 2):
                 time.sleep(arguments.pause)
@@ -313,15 +347,32 @@ def measure_latency(arguments: argparse.Namespace) -> None:
                 page.wait_for_function(SAVED)
                 shown.append(page.evaluate(NEXT_PHOTO, "PageDown"))
             saved = page.evaluate("window.saved")
+            look_at_mistakes(page)
             requests = defaultdict(list)
             for name, taken in page.evaluate(REQUESTS):
-                requests[name].append(taken)
+                requests[re.sub(r"review/\d+", "review/N", name)].append(taken)
     print("| milliseconds | n | median | 95 % | most |\n|---|---|---|---|---|")
     print(row("a key, until the next photo is on the screen", shown))
     print(row("a drag, until the box is on the disk", saved))
-    for name in ("changes", "photo", "picture", "queue"):
+    for name in sorted(requests):
         print(row(f"requests for {name}", requests[name]))
+    print(row("all requests", [taken for one in requests.values() for taken in one]))
     print(f"load afterwards {os.getloadavg()[0]:.1f}")
+
+
+def look_at_mistakes(page: Any) -> None:
+    """Mark the photos as done, have the model reviewed on them, and go down the wall of its mistakes."""
+    page.evaluate(
+        "async () => { const rows = await (await fetch('queue?order=name')).json();"
+        "  await fetch('changes', { method: 'POST',"
+        "    body: JSON.stringify(rows.map(([photo]) => ({ do: 'done', photo, done: true }))) }); }"
+    )
+    page.locator("nav [data-tab=review]").click()
+    page.get_by_role("button", name="Look for mistakes").click()
+    page.get_by_role("button", name="Look again").wait_for(timeout=1_200_000)
+    for card in page.locator(".mistake").all():
+        card.scroll_into_view_if_needed()
+        page.wait_for_timeout(100)
 
 
 def row(name: str, values: Sequence[float]) -> str:
@@ -352,6 +403,7 @@ def options() -> argparse.Namespace:
     latency.set_defaults(run=measure_latency)
     latency.add_argument("photos", type=Path)
     latency.add_argument("--model", default="frontalface")
+    latency.add_argument("--megapixels", type=float, default=12)
     latency.add_argument("--n-photos", type=int, default=60)
     latency.add_argument("--pause", type=float, default=1.0, help="seconds that are spent on a photo")
     return parser.parse_args()

@@ -21,8 +21,9 @@ from vjcascade.labelling.changes import (
     UsePhoto,
     decoded_changes,
 )
+from vjcascade.labelling.labels_file import is_ours
 from vjcascade.labelling.photos import Photos
-from vjcascade.labelling.store import Store, is_ours, usual_use
+from vjcascade.labelling.store import Store, usual_use
 
 
 def opened(folder):

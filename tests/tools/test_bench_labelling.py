@@ -38,9 +38,13 @@ def test_latency_is_measured(run_program, two_faces):
     photos, _ = two_faces
     for number in range(3):
         (photos / f"c{number}.png").write_bytes((photos / "a.png").read_bytes())
-    done = run_program("bench_labelling.py", "latency", photos, "--n-photos", "4", "--pause", "0.1")
+    done = run_program(
+        "bench_labelling.py", "latency", photos, "--n-photos", "4", "--megapixels", "0.1", "--pause", "0.1"
+    )
     assert done.returncode == 0, done.stderr
     assert re.search(
         r"a key, until the next photo is on the screen \| 2 \| \d+ \| \d+ \| \d+ \|", done.stdout
     )
     assert re.search(r"a drag, until the box is on the disk \| 2 \| \d+", done.stdout)
+    assert re.search(r"requests for review/N \| [1-9]", done.stdout)
+    assert re.search(r"all requests \| \d\d", done.stdout)

@@ -46,11 +46,11 @@ def label(
         How the page is served.
     """
     from vjcascade.cli.models import named_model
+    from vjcascade.labelling.labels_file import LABELS_NAME
     from vjcascade.labelling.photos import Photos
     from vjcascade.labelling.retraining import BEST_NAME
     from vjcascade.labelling.serving import Site, check_libraries
     from vjcascade.labelling.session import SessionOptions
-    from vjcascade.labelling.store import LABELS_NAME
     from vjcascade.messages import pluralize
 
     check_libraries()

@@ -30,10 +30,10 @@ def live(
     """
     from vjcascade.cli.models import named_model
     from vjcascade.cli.outputs import output_folder
+    from vjcascade.labelling.labels_file import LABELS_NAME
     from vjcascade.labelling.photos import Photos
     from vjcascade.labelling.serving import Site, check_libraries
     from vjcascade.labelling.session import SessionOptions
-    from vjcascade.labelling.store import LABELS_NAME
 
     check_libraries()
     chosen = named_model(model)

@@ -45,10 +45,10 @@ def review(
     from vjcascade.cli.models import named_model
     from vjcascade.formats.annotations.reading import read_annotations
     from vjcascade.formats.annotations.writing import relative_name
+    from vjcascade.labelling.labels_file import is_ours
     from vjcascade.labelling.photos import Photos
     from vjcascade.labelling.serving import Site, check_libraries
     from vjcascade.labelling.session import SessionOptions
-    from vjcascade.labelling.store import is_ours
 
     check_libraries()
     if not scenes.exists():

@@ -19,8 +19,9 @@ from vjcascade.errors import ImageError
 from vjcascade.evaluation.matching import IoU, overlaps
 from vjcascade.evaluation.protocol import CURVE_NEIGHBORS
 from vjcascade.imaging import read_reduced, to_gray
+from vjcascade.labelling.labels_file import Labels
 from vjcascade.labelling.photos import Photos
-from vjcascade.labelling.store import Labels, Store
+from vjcascade.labelling.store import Store
 from vjcascade.parallel import run_behind_others
 
 SIDE = 1280

@@ -1,8 +1,7 @@
-"""The boxes of photos: one file in COCO's JSON, on the disk before a change is answered.
+"""The boxes of photos: in memory, and in a file on the disk before a change is answered.
 
-Beside what COCO knows, an image has `done` (all its objects have boxes), `use` ("train" or "validate") and
-`false_alarms` (places that a model took for the object); other programs pass these over. An image is in the file once
-somebody has touched it. Images that are in the file and not among the photos stay in it as they are.
+An image is in the file once somebody has touched it. Images that are in the file and not among the photos stay in it as
+they are.
 """
 
 from __future__ import annotations
@@ -10,11 +9,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple
-
-import msgspec
 
 from vjcascade.errors import SettingsError
 from vjcascade.files import write_atomic
@@ -24,8 +19,6 @@ from vjcascade.formats.annotations.pictures import (
     Annotations,
     Coordinates,
     checked_box,
-    known_size,
-    read_bytes,
 )
 from vjcascade.formats.annotations.writing import relative_name
 from vjcascade.labelling.changes import (
@@ -39,118 +32,15 @@ from vjcascade.labelling.changes import (
     UsePhoto,
     rounded_place,
 )
+from vjcascade.labelling.labels_file import Box, Labels, LabelsFile
 from vjcascade.labelling.photos import Photos, readable_size
 from vjcascade.types import Size
-
-LABELS_NAME = "labels.json"
-"""The file in the photos' folder."""
-
-PROGRAM = "boxes of vjcascade label"
-"""By which such a file is known: others are not written over."""
 
 SHARE_TO_VALIDATE = 0.25
 """Of the photos, from their names, so that it does not depend on their order."""
 
 LEAST_SIDE = 1.0
 """Pixels."""
-
-
-class _Info(msgspec.Struct):
-    description: str = ""
-    version: str = "1"
-
-
-class _Image(msgspec.Struct):
-    id: int
-    file_name: str
-    width: int
-    height: int
-    done: bool = False
-    use: Use = "train"
-    false_alarms: list[Coordinates] = []  # msgspec copies an empty list
-
-
-class _Annotation(msgspec.Struct, omit_defaults=True):
-    id: int
-    image_id: int
-    category_id: int
-    bbox: Coordinates
-    area: float
-    iscrowd: Literal[0, 1]
-    ignore: Literal[0, 1] = 0
-    score: float | None = None
-
-
-class _Category(msgspec.Struct):
-    id: int
-    name: str
-
-
-class _Dataset(msgspec.Struct):
-    info: _Info
-    images: list[_Image]
-    annotations: list[_Annotation]
-    categories: list[_Category]
-
-
-class _Lines(NamedTuple):
-    """What the file says of a photo."""
-
-    revision: int
-    image: bytes
-    annotations: bytes
-
-
-class Box(msgspec.Struct, frozen=True):
-    """A box that was drawn or accepted.
-
-    Attributes
-    ----------
-    id : int
-        Its own among all boxes of the file.
-    box : Coordinates
-        In pixels of the upright photo.
-    label : str
-        The kind of object.
-    flag : str
-        Why it does not count; empty where it does.
-    score : float or None
-        Of the model that proposed it.
-    """
-
-    id: int
-    box: Coordinates
-    label: str
-    flag: BoxFlag = ""
-    score: float | None = None
-
-
-@dataclass
-class Labels:
-    """What is known of a photo.
-
-    Attributes
-    ----------
-    size : Size
-        In pixels.
-    use : str
-        What the photo serves, "train" or "validate".
-    boxes : dict of int to Box
-        By their numbers.
-    false_alarms : list of Coordinates
-        Places that a model took for the object.
-    done : bool
-        Whether all objects have boxes.
-    revision : int
-        Rises with every change of any photo.
-    """
-
-    size: Size
-    use: Use
-    boxes: dict[int, Box] = field(default_factory=dict)
-    false_alarms: list[Coordinates] = field(default_factory=list)
-    done: bool = False
-    revision: int = 0
 
 
 class Store:
@@ -191,14 +81,13 @@ class Store:
         self.path = path
         self._photos = photos
         self._labels: dict[str, Labels] = {}
-        self._numbers: dict[str, int] = {}
         self._names_of_labels: list[str] = []
-        self._lines: dict[str, _Lines] = {}
+        self._file = LabelsFile()
         self._lock = threading.RLock()
         self._writing = threading.Lock()
-        self._revision = self._written = self._highest = 0
+        self._revision = self._written = 0
         if path.exists():
-            self._read()
+            self._labels, self._names_of_labels = self._file.read(path)
 
     def __len__(self) -> int:
         return sum(len(one.boxes) for one in self._labels.values())
@@ -292,7 +181,8 @@ class Store:
             if self._written >= wanted:
                 return
             with self._lock:
-                revision, content = self._revision, self._encoded()
+                revision = self._revision
+                content = self._file.encoded(self._labels, self._names_of_labels)
             write_atomic(self.path, content)
             self._written = revision
 
@@ -399,104 +289,6 @@ class Store:
             shown = " ".join(f"{number:g}" for number in box)
             raise SettingsError(f"{name}: the box {shown} is empty or lies outside of the photo")
         return place
-
-    def _encoded(self) -> bytes:
-        """Return the file, a line for each photo and box, so that programs that compare versions show which changed."""
-        kinds = [
-            _Category(number, name)
-            for number, name in enumerate(self._names_of_labels or ["object"], start=1)
-        ]
-        lines = [self._lines_of(name, labels) for name, labels in self._labels.items()]
-        parts = {
-            "images": [one.image for one in lines],
-            "annotations": [one.annotations for one in lines if one.annotations],
-            "categories": [msgspec.json.encode(kind) for kind in kinds],
-        }
-        lists = (b'"%s": [\n%s\n]' % (name.encode(), b",\n".join(rows)) for name, rows in parts.items())
-        return b'{"info": %s,\n%s}\n' % (msgspec.json.encode(_Info(PROGRAM)), b",\n".join(lists))
-
-    def _lines_of(self, name: str, labels: Labels) -> _Lines:
-        """Return the lines of a photo; those of thousands that have not changed are not made again."""
-        known = self._lines.get(name)
-        if known is not None and known.revision == labels.revision:
-            return known
-        number = self._numbers.setdefault(name, self._highest + 1)
-        self._highest = max(self._highest, number)
-        image = _Image(number, name, *labels.size, labels.done, labels.use, labels.false_alarms)
-        annotations = [
-            _Annotation(
-                one.id,
-                number,
-                1 + self._names_of_labels.index(one.label),
-                one.box,
-                round(one.box[2] * one.box[3], 2),
-                1 if one.flag == "crowd" else 0,
-                1 if one.flag == "ignore" else 0,
-                one.score,
-            )
-            for one in labels.boxes.values()
-        ]
-        made = _Lines(
-            labels.revision, msgspec.json.encode(image), b",\n".join(map(msgspec.json.encode, annotations))
-        )
-        self._lines[name] = made
-        return made
-
-    def _read(self) -> None:
-        data = read_bytes(self.path)
-        try:
-            dataset = msgspec.json.decode(data, type=_Dataset)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise SettingsError(
-                f"{self.path} was not written by vjcascade label, or is damaged ({error}): give its boxes with "
-                "--boxes, and another name for the file with --output"
-            ) from None
-        if dataset.info.description != PROGRAM:
-            raise SettingsError(
-                f"{self.path} was written by another program: give its boxes with --boxes, and another name for the "
-                "file with --output"
-            )
-        self._fill(dataset)
-
-    def _fill(self, dataset: _Dataset) -> None:
-        self._names_of_labels = list(dict.fromkeys(one.name for one in dataset.categories))
-        names = {one.id: one.name for one in dataset.categories}
-        by_number: dict[int, Labels] = {}
-        for image in dataset.images:
-            size = known_size(image.width, image.height)
-            if size is None or image.id in by_number or image.file_name in self._labels:
-                raise SettingsError(
-                    f"{self.path}: the image {image.file_name!r:.100} has no size, or is there twice; mend the file"
-                )
-            labels = Labels(size, image.use, {}, image.false_alarms, image.done)
-            by_number[image.id] = self._labels[image.file_name] = labels
-            self._numbers[image.file_name] = image.id
-            self._highest = max(self._highest, image.id)
-        for one in dataset.annotations:
-            labels_of_it, label = by_number.get(one.image_id), names.get(one.category_id)
-            if labels_of_it is None or label is None:
-                raise SettingsError(
-                    f"{self.path}: the annotation {one.id} is of no image or no category of the file; mend the file"
-                )
-            flag: BoxFlag = "crowd" if one.iscrowd else "ignore" if one.ignore else ""
-            labels_of_it.boxes[one.id] = Box(one.id, checked_box(one.bbox), label, flag, one.score)
-
-
-def is_ours(path: Path) -> bool:
-    """Tell whether a file was written by a `Store`.
-
-    Examples
-    --------
-    >>> is_ours(Path("nowhere.json"))
-    False
-    """
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(len(_START)) == _START
-
-
-_START = b'{"info": ' + msgspec.json.encode(_Info(PROGRAM))
 
 
 def usual_use(name: str) -> Use:

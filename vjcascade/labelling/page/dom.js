@@ -37,6 +37,7 @@ export function complain(text) {
 /** Whether a key belongs to what is being typed or chosen. */
 export function isTyping(event) {
   const target = event.target;
+  if (target instanceof HTMLInputElement && target.type === "range" && event.key.startsWith("Arrow")) return true;
   return target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement ||
     (target instanceof HTMLInputElement && !["checkbox", "radio", "range", "button"].includes(target.type));
 }

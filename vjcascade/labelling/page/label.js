@@ -209,6 +209,7 @@ export class LabelTab {
 
   #go(place) {
     complain("");
+    this.#setSure(this.state.sure);
     this.place = place;
     const names = this.trail[place];
     this.#layout(names.length);
@@ -329,6 +330,7 @@ export class LabelTab {
   async modelChanged() {
     this.photos.clear();
     this.state = await get("state");
+    byId("sureness").hidden = false;
     await this.refreshQueue();
     this.planned = null;
     if (this.place >= 0) this.#go(this.place);
@@ -356,6 +358,22 @@ export class LabelTab {
     const view = this.active, box = view?.chosenBox();
     if (box && box.label !== label) this.put(view, { ...box, label });
     announce(label);
+  }
+
+  /** Have proposals accepted from a probability on, those of this screen. */
+  #setSure(probability) {
+    this.sure = probability;
+    byId("sure").value = Math.round(100 * probability);
+    byId("sure-words").textContent = `${Math.round(100 * probability)} %`;
+    for (const view of this.views) view.render();
+  }
+
+  /** Draw the line between sure and unsure at the proposal under the pointer, or the chosen one. */
+  #sureFromHere() {
+    const one = this.views.map((view) => view.pointedProposal()).find(Boolean) ?? this.active?.chosenProposal();
+    if (!one) return;
+    this.#setSure(one.probability);
+    announce(`sure from score ${one.score} on`);
   }
 
   toggleIgnore() {
@@ -423,6 +441,7 @@ export class LabelTab {
       PageDown: () => this.next(), PageUp: () => this.previous(), n: () => this.next(), p: () => this.previous(),
       a: () => { if (open.length) this.accept(view, proposal ? [proposal] : open.filter((one) => one.probability >= this.sure)); },
       r: () => { if (open.length) this.reject(view, proposal ? [proposal] : open); },
+      s: () => this.#sureFromHere(),
       b: () => this.drawByKey(),
       d: () => { if (view?.photo) this.markDone(view, !view.photo.done); },
       i: () => this.toggleIgnore(), l: () => this.toggleLock(),
@@ -465,6 +484,8 @@ export class LabelTab {
     on("next", () => this.next());
     on("previous", () => this.previous());
     on("accept", () => this.acceptScreen());
+    byId("sureness").hidden = !this.state.model;
+    byId("sure").addEventListener("input", () => this.#setSure(byId("sure").value / 100));
     const restart = async (id) => {
       store(id, byId(id).value);
       this.trail = this.place >= 0 && id === "count" ? this.trail.slice(0, this.place) : [];

@@ -32,6 +32,7 @@ export class PhotoView {
     this.owner = owner;
     this.photo = null;
     this.chosen = null;       // the number of a box, or the name of a proposal
+    this.pointed = null;      // the name of the proposal under the pointer
     this.zoom = 1;
     this.corner = [0, 0];     // of the stage, in pixels of the screen
     this.pointers = new Map();
@@ -52,6 +53,10 @@ export class PhotoView {
     for (const kind of ["pointerup", "pointercancel"]) this.frame.addEventListener(kind, (event) => this.#up(event));
     this.frame.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
     this.frame.addEventListener("dragstart", (event) => event.preventDefault());
+    this.frame.addEventListener("pointerover", ({ target }) => {
+      this.pointed = target.closest?.("[data-id]")?.dataset.id ?? target.closest?.("[data-of]")?.dataset.of ?? null;
+    });
+    this.frame.addEventListener("pointerleave", () => { this.pointed = null; });
     this.layer.addEventListener("focusin", (event) => {
       const id = event.target.closest?.("[data-id]")?.dataset.id;
       if (id !== undefined && id !== this.chosen && !this.drag) this.choose(id);
@@ -125,9 +130,13 @@ export class PhotoView {
     return this.photo?.boxes.find((one) => String(one.id) === this.chosen) ?? null;
   }
 
-  chosenProposal() {
-    if (!this.chosen?.startsWith("p") || !this.photo) return null;
-    return openProposals(this.photo).find((one) => proposalId(one) === this.chosen) ?? null;
+  chosenProposal() { return this.#proposalNamed(this.chosen); }
+
+  pointedProposal() { return this.#proposalNamed(this.pointed); }
+
+  #proposalNamed(id) {
+    if (!id?.startsWith("p") || !this.photo) return null;
+    return openProposals(this.photo).find((one) => proposalId(one) === id) ?? null;
   }
 
   /** Zoom about a point of the frame, or its middle. */
