@@ -122,3 +122,13 @@ class ProcessError(CascadeError, RuntimeError):
     >>> issubclass(ProcessError, CascadeError)
     True
     """
+
+
+class StorageError(CascadeError, OSError):
+    """A file at an address cannot be fetched: no connection, no permission, or not whole.
+
+    Examples
+    --------
+    >>> issubclass(StorageError, OSError)
+    True
+    """

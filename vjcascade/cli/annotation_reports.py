@@ -103,6 +103,12 @@ def check_annotations(kind: Format, path: Path | None, inputs: Sequence[Input]) 
         raise SettingsError(
             f"--format {kind.value} names picture files and {moving.name} is none: give pictures, or another format"
         )
+    stored = next((source for source in inputs if source.local_path is None), None)
+    if stored is not None:
+        raise SettingsError(
+            f"--format {kind.value} names picture files for other programs, and {stored.name} lies in an archive or at "
+            "an address: unpack or download it, or take --format jsonl or csv"
+        )
     if kind.value not in FOLDER_FORMATS:
         if path is not None:
             check_output_file(path)
@@ -111,7 +117,7 @@ def check_annotations(kind: Format, path: Path | None, inputs: Sequence[Input]) 
         raise SettingsError(
             f"--format {kind.value} makes a file for each picture: give a folder for them to --output"
         )
-    pictures = list(dict.fromkeys(source.path for source in inputs if source.path is not None))
+    pictures = list(dict.fromkeys(source.local_path for source in inputs if source.local_path is not None))
     try:
         return list(names_of_files(path, pictures, kind.value).values())
     except SourceError as error:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,14 +19,15 @@ from vjcascade.cli.dense import (
     refuse_without_dense,
 )
 from vjcascade.cli.options import WHOLE, CountOption, FlagOption, SizeOption, WholeOption
-from vjcascade.cli.reports import ANNOTATIONS, Format, Report
+from vjcascade.cli.process import ExitCode
+from vjcascade.cli.reports import ANNOTATIONS, Format, Report, ResumableReport, run_key
 from vjcascade.errors import SettingsError
 from vjcascade.messages import near_file
 from vjcascade.types import Size
 
 if TYPE_CHECKING:
     from vjcascade.cli.inputs import Input
-    from vjcascade.cli.search import Detect
+    from vjcascade.cli.search import Detect, Search
 
 
 def detect(  # noqa: PLR0913  each is a user's choice
@@ -41,6 +43,7 @@ def detect(  # noqa: PLR0913  each is a user's choice
     threads: CountOption | None = None,
     format: Format = Format.TEXT,  # noqa: A002  the option's name
     output: Annotated[Path, Parameter(alias="-o")] | None = None,
+    resume: FlagOption = False,
     label: str | None = None,
     draw: Path | None = None,
     show: FlagOption = False,
@@ -53,7 +56,8 @@ def detect(  # noqa: PLR0913  each is a user's choice
     ----------
     sources : path
         First the model, a cascade file as trained here or by OpenCV; without one, faces are looked for. Then
-        pictures, videos, and folders of pictures (with their subfolders, without drawn copies).
+        pictures, videos, and folders of pictures (with their subfolders, without drawn copies). Pictures may lie in
+        tar and zip archives, in shards (shard-{0000..0099}.tar) and at addresses (s3://bucket/photos, https://...).
     camera : int
         Watch this camera instead, until Ctrl-C; 0 is the first. Frames that come meanwhile are skipped and counted.
     every : int
@@ -79,6 +83,9 @@ def detect(  # noqa: PLR0913  each is a user's choice
         voc: annotations of the pictures, which other programs can correct and vjcascade train takes (csv as well).
     output : path
         File for the results, instead of standard output; replaced if it is there. For yolo and voc, a folder.
+    resume : bool
+        With --format jsonl and --output: what is found is kept beside the output until all is searched. The same
+        command, run again after it was stopped, goes on where it was.
     label : str
         With coco, yolo and voc: what the model finds; "object" if not given.
     draw : path
@@ -99,23 +106,16 @@ def detect(  # noqa: PLR0913  each is a user's choice
     from vjcascade.cli.annotation_reports import AnnotationReport, check_annotations
     from vjcascade.cli.compiling import SECONDS_FOR_DETECTION, compile_notice
     from vjcascade.cli.drawing import names_file, plan_drawings
-    from vjcascade.cli.inputs import Input, find_inputs, refuse_addresses
+    from vjcascade.cli.inputs import Input, find_inputs
     from vjcascade.cli.models import named_model, split_model
     from vjcascade.cli.outputs import check_output_file, output_folder, refuse_overwriting
     from vjcascade.cli.search import Search
     from vjcascade.formats.annotations.writing import FOLDER_FORMATS
     from vjcascade.video import LiveWindow
 
-    refuse_addresses(sources)
     model, places = split_model(sources)
     if (camera is None) == (not places):
-        if model and camera is None and not model.exists():
-            near = near_file(model)
-            raise SettingsError(
-                f"{model}: there is no such file or folder; {f'did you mean {near!r}?' if near else 'check the path'}"
-            )
-        after = f" after the model, {model}" if model and not places else ""
-        raise SettingsError(f"give pictures, folders or videos to search{after}, or --camera and its number")
+        raise _nothing_to_search(model, places, camera)
     dense_options = dense_options or DenseOptions()
     if not dense:
         refuse_without_dense(dense_options)
@@ -124,6 +124,8 @@ def detect(  # noqa: PLR0913  each is a user's choice
         raise SettingsError("--label is for --format coco, yolo or voc: add one of these, or leave it out")
     if not is_annotation:
         _check_output(output)
+    if resume:
+        _refuse_to_resume(format, output, draw)
     model = named_model(model) if model else _faces()
     shared = {
         "scale_factor": scale_factor,
@@ -144,7 +146,9 @@ def detect(  # noqa: PLR0913  each is a user's choice
     if is_annotation:
         written = check_annotations(format, output, inputs)
     targets = [*drawings.values(), *written]
-    refuse_overwriting(targets, [model, *(source.path for source in inputs if source.path is not None)])
+    refuse_overwriting(
+        targets, [model, *(source.local_path for source in inputs if source.local_path is not None)]
+    )
     with ExitStack() as stack:
         if draw is not None and names_file(draw):
             check_output_file(draw)
@@ -153,13 +157,62 @@ def detect(  # noqa: PLR0913  each is a user's choice
         window = stack.enter_context(LiveWindow("vjcascade")) if show else None
         if output is not None and format.value in FOLDER_FORMATS:
             stack.enter_context(output_folder(output, "--output"))
+        stack.enter_context(compile_notice(SECONDS_FOR_DETECTION))
+        if resume and output is not None:
+            kept = _resumable(output, inputs, model, given, dense_options if dense else None)
+            return _search_the_rest(kept, inputs, lambda report: Search(detect_in, report, drawings, window))
         report = (
             stack.enter_context(AnnotationReport(format, output, label or "object"))
             if is_annotation
             else stack.enter_context(Report(format, output, is_dense=dense, skips_empty=is_many))
         )
-        stack.enter_context(compile_notice(SECONDS_FOR_DETECTION))
         return Search(detect_in, report, drawings, window).run(inputs, is_quiet=output is not None)
+
+
+def _nothing_to_search(model: Path | None, places: Sequence[Path], camera: int | None) -> SettingsError:
+    """Return what to say where there are no pictures, or a camera as well."""
+    if model and camera is None and not model.exists():
+        near = near_file(model)
+        return SettingsError(
+            f"{model}: there is no such file or folder; {f'did you mean {near!r}?' if near else 'check the path'}"
+        )
+    after = f" after the model, {model}" if model and not places else ""
+    return SettingsError(f"give pictures, folders or videos to search{after}, or --camera and its number")
+
+
+def _resumable(
+    output: Path, inputs: Sequence[Input], model: Path, given: dict[str, Any], dense: DenseOptions | None
+) -> ResumableReport:
+    """Return the report of a run that can go on: with the same model, settings and pictures."""
+    moving = next((source.name for source in inputs if source.is_moving), None)
+    if moving is not None:
+        raise SettingsError(
+            f"{moving}: --resume is for pictures, and this is a video or camera; leave one of them out"
+        )
+    settings = sorted((name, str(value)) for name, value in given.items() if name != "n_threads")
+    digest = hashlib.sha256(model.read_bytes()).hexdigest()
+    names = "\0".join(source.name for source in inputs)
+    return ResumableReport(
+        output, run_key(digest, repr(settings), repr(dense), names), is_dense=dense is not None
+    )
+
+
+def _refuse_to_resume(format_: Format, output: Path | None, draw: Path | None) -> None:
+    if format_ is not Format.JSONL or output is None or draw is not None:
+        raise SettingsError("--resume needs --format jsonl and --output, and no --draw: give these")
+
+
+def _search_the_rest(
+    kept: ResumableReport, inputs: Sequence[Input], search_for: Callable[[ResumableReport], Search]
+) -> ExitCode:
+    """Search the inputs that a run before has not."""
+    n_done = kept.n_done([source.name for source in inputs])
+    if n_done:
+        sys.stderr.write(f"going on after {n_done:,} of {len(inputs):,} pictures\n")
+    with kept:
+        code = search_for(kept).run(inputs[n_done:], is_quiet=True)
+        kept.is_complete = code in {ExitCode.DONE, ExitCode.WRONG_INPUT}
+    return code
 
 
 def _faces() -> Path:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.errors import ImageError, SettingsError
+from vjcascade.errors import ImageError
 from vjcascade.imaging import IMAGE_SUFFIXES, find_images, read_image
-from vjcascade.messages import is_url
+from vjcascade.storage import File, StoredFile, is_place, open_place
 from vjcascade.video import camera_frames, is_video, read_frames
 
 
@@ -48,7 +48,7 @@ class Input:
 
     Attributes
     ----------
-    path : Path or None
+    path : Path, StoredFile or None
         The file.
     camera : int
         The camera's number.
@@ -56,7 +56,7 @@ class Input:
         Of a video file, one frame out of so many is searched.
     """
 
-    path: Path | None
+    path: File | None
     camera: int = 0
     every: int = 1
 
@@ -73,7 +73,16 @@ class Input:
     @property
     def is_moving(self) -> bool:
         """Whether it has frames."""
-        return self.path is None or is_video(self.path)
+        return self.path is None or is_video(self.path.name)
+
+    @property
+    def local_path(self) -> Path | None:
+        """The file, if it is one in a folder."""
+        return self.path if isinstance(self.path, Path) else None
+
+    def fetched(self) -> Input:
+        """Return the input with the content of its file, if it lies in an archive or at an address."""
+        return replace(self, path=self.path.fetched()) if isinstance(self.path, StoredFile) else self
 
     def shots(self) -> Generator[Shot]:
         """Yield the picture, or the frames one after the other; the newest each time if it is a camera.
@@ -88,29 +97,17 @@ class Input:
         if self.path is not None and not self.is_moving:
             yield Shot(self.name, read_image(self.path))
             return
-        frames = camera_frames(self.camera) if self.path is None else read_frames(self.path, every=self.every)
+        path = self.local_path
+        frames = camera_frames(self.camera) if path is None else read_frames(path, every=self.every)
         with closing(frames):
             for frame in frames:
                 yield Shot(self.name, frame.image, frame.index, frame.seconds, frame.n_frames)
 
 
-def refuse_addresses(words: Sequence[Path]) -> None:
-    """Refuse addresses of the web, which are no files.
-
-    Raises
-    ------
-    SettingsError
-        If there is one.
-    """
-    for path in filter(is_url, words):
-        raise SettingsError(
-            f"{path.as_posix().replace(':/', '://', 1)}: this is an address, and only files, folders and cameras "
-            "can be searched; download the file and give its name"
-        )
-
-
 def find_inputs(sources: Sequence[Path], every: int = 1) -> list[Input]:
-    """Return the files named, and for each folder the pictures in it and its subfolders, sorted, without drawn copies.
+    """Return the files named, and for each folder, archive or address the pictures in it.
+
+    Those of folders are sorted, with those of subfolders and without drawn copies.
 
     Of video files, one frame out of `every` is to be searched.
 
@@ -118,17 +115,32 @@ def find_inputs(sources: Sequence[Path], every: int = 1) -> list[Input]:
     ------
     ImageError
         If there is no picture in a folder.
+    SourceError, StorageError
+        If an archive or an address cannot be read.
     OSError
         If a folder cannot be read.
     """
     found: list[Input] = []
     for source in sources:
-        paths = _pictures_in(source) if source.is_dir() else [source]
+        paths = _pictures_at(source) if is_place(source) else _pictures_in(source)
         found += [Input(path, every=every) for path in paths]
     return found
 
 
-def _pictures_in(folder: Path) -> list[Path]:
+def _pictures_at(source: Path) -> Sequence[File]:
+    place = open_place(source)
+    if place.is_single and is_video(place.files[0].name):
+        return [place.local_copy()]
+    found = list(place.files) if place.is_single else place.pictures(IMAGE_SUFFIXES)
+    if not found:
+        suffixes = ", *".join(sorted(IMAGE_SUFFIXES))
+        raise ImageError(f"{place.name}: there is no picture in it; looked for files named *{suffixes}")
+    return found
+
+
+def _pictures_in(folder: Path) -> Sequence[File]:
+    if not folder.is_dir():
+        return [folder]
     found, notes = find_images(folder)
     for note in notes:
         sys.stderr.write(f"{folder}: {note}\n")

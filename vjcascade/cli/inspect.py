@@ -94,11 +94,10 @@ def inspect(
 def _scan(cascade: Cascade, pictures: Sequence[Path], seed: int, threads: int | None) -> PictureScan:
     from vjcascade.cli.compiling import SECONDS_FOR_DETECTION, compile_notice
     from vjcascade.cli.console import PlainConsole, ProgressLine
-    from vjcascade.cli.inputs import find_inputs, refuse_addresses
+    from vjcascade.cli.inputs import find_inputs
     from vjcascade.inspection import scan_pictures
     from vjcascade.training.events import Event, Progress
 
-    refuse_addresses(pictures)
     inputs = find_inputs(pictures)
     for one in inputs:
         if one.is_moving:

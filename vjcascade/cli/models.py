@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from vjcascade.errors import ModelError
 from vjcascade.files import MODEL_NAME
 from vjcascade.imaging import IMAGE_SUFFIXES
+from vjcascade.storage import is_place, local_file
 from vjcascade.video import is_video
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def named_model(word: Path) -> Path:
     Parameters
     ----------
     word : Path
-        As on the command line, such as `frontalface` or `haarcascade_eye`.
+        As on the command line, such as `frontalface`, `haarcascade_eye` or `s3://bucket/cascade.xml`.
 
     Returns
     -------
@@ -82,6 +83,7 @@ def named_model(word: Path) -> Path:
     """
     from vjcascade.compat.data import find
 
+    word = local_file(word)
     try:
         if (word / MODEL_NAME).is_file():
             return word / MODEL_NAME
@@ -127,6 +129,8 @@ def _is_model(path: Path) -> bool:
     suffix = path.suffix.lower()
     if suffix in _SUFFIXES:
         return True
+    if is_place(path):
+        return False
     if suffix in IMAGE_SUFFIXES or is_video(path) or path.is_dir():
         return False
     if not path.is_file():

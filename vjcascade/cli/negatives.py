@@ -56,14 +56,13 @@ def negatives(
     """
     from vjcascade.cascade import Cascade
     from vjcascade.cli.compiling import SECONDS_FOR_DETECTION, compile_notice
-    from vjcascade.cli.inputs import find_inputs, refuse_addresses
+    from vjcascade.cli.inputs import find_inputs
     from vjcascade.cli.models import named_model
     from vjcascade.cli.outputs import output_folder
     from vjcascade.cli.process import start_compiler
 
     if not sources:
         raise SettingsError(f"give videos, pictures or folders without the object after the model, {model}")
-    refuse_addresses(sources)
     for source in sources:
         if real_path(output).is_relative_to(real_path(source)):
             raise SettingsError(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -13,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
+from vjcascade.errors import SettingsError
 from vjcascade.files import write_atomic
 from vjcascade.messages import one_line, pluralize
 
@@ -95,6 +98,94 @@ class Report:
             if kind is None:
                 written.seek(0)
                 write_atomic(self._path, written.read().encode("utf-8", "surrogateescape"))
+
+
+class ResumableReport:
+    """JSON lines that are kept beside the output while pictures are searched, so that a run can go on where it ended.
+
+    A context manager: the output appears when the block ends without an error and `is_complete` was set.
+
+    Parameters
+    ----------
+    path : Path
+        The output.
+    key : str
+        Tells runs apart: only what a run with the same one has left is gone on with.
+    is_dense : bool
+        As for `Report`.
+
+    Attributes
+    ----------
+    is_complete : bool
+        Whether all pictures were searched.
+    """
+
+    def __init__(self, path: Path, key: str, *, is_dense: bool = False) -> None:
+        self._path = path
+        self._kept = path.with_name(f"{path.name}.{key[:12]}.partial")
+        self._columns = DENSE_COLUMNS if is_dense else COLUMNS
+        self.is_complete = False
+
+    def n_done(self, names: Sequence[str]) -> int:
+        """Return how many pictures, by their names in order, need not be searched again; what is not whole is cut off.
+
+        Raises
+        ------
+        SettingsError
+            If what was kept is not of these pictures.
+        """
+        if not self._kept.exists():
+            return 0
+        place = n_bytes = 0
+        with self._kept.open("r+b") as kept:
+            for line in kept:
+                if not line.endswith(b"\n"):
+                    break
+                try:
+                    name = json.loads(line)["file"]
+                    place = names.index(name, place) + 1
+                except (ValueError, KeyError, TypeError):
+                    raise SettingsError(
+                        f"{self._kept} is damaged, or not of these pictures: delete it to begin anew"
+                    ) from None
+                n_bytes += len(line)
+            kept.truncate(n_bytes)
+        return place
+
+    def __enter__(self) -> Self:
+        self._stream = self._kept.open("a", encoding="utf-8", errors="surrogateescape", newline="")
+        return self
+
+    def add(self, shot: Shot, found: Detections) -> None:
+        """Write what was found in a picture; it is safe from here on, whatever becomes of the process."""
+        self._stream.write(json_line(shot, rows_of(found, self._columns)))
+        self._stream.flush()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._stream as stream:
+            os.fsync(stream.fileno())
+        if kind is None and self.is_complete:
+            self._kept.replace(self._path)
+        else:
+            sys.stderr.write(
+                f"what was found is in {one_line(str(self._kept))}; run the same command to go on\n"
+            )
+
+
+def run_key(*parts: str) -> str:
+    """Return what tells a run from others, in hexadecimal digits.
+
+    Examples
+    --------
+    >>> run_key("model", "a.png")[:8]
+    '9e7bf9e7'
+    """
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(hashlib.sha256(part.encode("utf-8", "surrogateescape")).digest())
+    return digest.hexdigest()
 
 
 def _spool() -> TextIO:

@@ -19,9 +19,10 @@ from vjcascade.cli.console import PlainConsole, ProgressLine
 from vjcascade.cli.drawing import open_drawing
 from vjcascade.cli.inputs import Input, Shot
 from vjcascade.cli.process import ExitCode, code_of
-from vjcascade.cli.reports import Report
+from vjcascade.cli.reports import Report, ResumableReport
 from vjcascade.errors import ImageError
 from vjcascade.messages import one_line
+from vjcascade.storage import fetch_ahead
 from vjcascade.training.events import Progress
 from vjcascade.types import Detections
 from vjcascade.video import LiveWindow
@@ -54,7 +55,7 @@ class Search:
     ----------
     detect_in : callable
         `detect_in(input)` returns what finds the object in the shots of that input.
-    report : Report or AnnotationReport
+    report : Report, ResumableReport or AnnotationReport
         Gets everything that is found.
     drawings : mapping of Input to Path
         Files for drawn copies; empty if none are wanted.
@@ -65,7 +66,7 @@ class Search:
     def __init__(
         self,
         detect_in: Callable[[Input], Detect],
-        report: Report | AnnotationReport,
+        report: Report | ResumableReport | AnnotationReport,
         drawings: Mapping[Input, Path],
         window: LiveWindow | None,
     ) -> None:
@@ -117,7 +118,8 @@ class Search:
         return code or (ExitCode.WRONG_INPUT if self._n_failed or self._n_cut_off else ExitCode.DONE)
 
     def _search_all(self, inputs: Sequence[Input]) -> None:
-        for i, source in enumerate(inputs):
+        stored = any(source.path is not None and source.local_path is None for source in inputs)
+        for i, source in enumerate(fetch_ahead(_fetched, inputs) if stored else inputs):
             self._tell(Progress("searching", i, len(inputs), source.name))
             try:
                 if not self._search(source):
@@ -197,6 +199,13 @@ class Search:
         if self._n_cut_off:
             parts.append(f"cut off: {self._n_cut_off} of {n_inputs}")
         self._console.print("; ".join(parts))
+
+
+def _fetched(source: Input) -> Input:
+    try:
+        return source.fetched()
+    except ImageError:  # said when it is its turn
+        return source
 
 
 def _frame_progress(source: Input, shot: Shot, rate: FrameRate) -> Progress:

@@ -320,7 +320,7 @@ def _refuse_known(scenes: Scenes, sources: Sources) -> None:
     for source in _named(sources).values():
         if real_path(source) == real_path(scenes.source):
             raise SourceError(f"{scenes.source} is given to train on and to test on: test on other pictures")
-    trained = {real_path(photo.path) for photo in sources.photos.photos}
+    trained = {real_path(photo.path) for photo in sources.photos.photos if isinstance(photo.path, Path)}
     known = [scene.path for scene in scenes.scenes if real_path(scene.path) in trained]
     if known:
         raise SourceError(

@@ -18,8 +18,10 @@ from vjcascade.files import real_path
 from vjcascade.formats.annotations.opencv_lists import OPENCV_LIST
 from vjcascade.formats.annotations.pictures import AnnotatedPicture, Annotations, Coordinates, Fault
 from vjcascade.formats.annotations.reading import read_annotations, reader_of
+from vjcascade.formats.annotations.stored import local_annotations
 from vjcascade.imaging import find_images, image_size
 from vjcascade.messages import near_file, pluralize
+from vjcascade.storage import is_place, open_place, spelled
 from vjcascade.types import Size
 
 MAX_FAULTS = 10
@@ -144,7 +146,8 @@ def read_scenes(
         * a folder of Pascal VOC's XML, or one such file; `difficult` marks regions to ignore
         * any other format of `vjcascade.formats.annotations.reading`; of the parts of a `data.yaml`, `val` or `test`
 
-        Names of pictures are relative to the folder of the file.
+        Names of pictures are relative to the folder of the file. Or an archive or address with one of these and its
+        pictures; see `vjcascade.storage`.
     pictures : path, optional
         A folder where the pictures are looked for first.
     category : str, optional
@@ -178,7 +181,7 @@ def read_scenes(
     >>> scenes.format, scenes.scenes[0].boxes.tolist()
     ('CSV', [[3.0, 4.0, 24.5, 24.5]])
     """
-    path = Path(source)
+    path = _local(source)
     folder = None if pictures is None else Path(pictures)
     read = _read(path, folder, category, is_optional=category_optional)
     scenes = _opened(read, cut=cut)
@@ -188,7 +191,20 @@ def read_scenes(
         raise SourceError(
             f"scenes: {path} ({read.format}) has no box: without objects there is nothing to find; {ADVICE}"
         )
-    return Scenes(str(source), scenes, read.format, read.notes)
+    return Scenes(spelled(Path(source)), scenes, read.format, read.notes)
+
+
+def _local(source: str | PathLike[str]) -> Path:
+    """Return the scenes as they are, or a copy of those in an archive or at an address."""
+    if not is_place(source):
+        return Path(source)
+    place = open_place(source)
+    copy = local_annotations(place)
+    if copy is None:
+        raise SourceError(
+            f"scenes: {place.name} tells no boxes: put the pictures and their boxes into it; {ADVICE}"
+        )
+    return copy
 
 
 def _read(path: Path, pictures: Path | None, category: str | None, *, is_optional: bool) -> Annotations:

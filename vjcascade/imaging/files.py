@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.errors import ImageError
+from vjcascade.errors import ImageError, StorageError
 from vjcascade.files import write_atomic
 from vjcascade.imaging.arrays import MID_GREY, over_mid_grey, to_8_bit, to_gray
 from vjcascade.parallel import blocks
+from vjcascade.storage.stored import File, StoredFile
 from vjcascade.types import Size
 
 if TYPE_CHECKING:
@@ -54,10 +55,13 @@ _BAND = 2**20
 _BYTES_IN_BAND = 40
 """What a pixel of a band takes in all its forms, at most."""
 
+AnyFile = str | os.PathLike[str] | StoredFile
+"""A file in a folder, in an archive or at an address."""
+
 _WRITABLE = {suffix: name for name, suffixes in _SUFFIXES.items() if name != "GIF" for suffix in suffixes}
 
 
-def read_image(path: str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS) -> NDArray[np.uint8]:
+def read_image(path: AnyFile, *, max_pixels: int = MAX_PIXELS) -> NDArray[np.uint8]:
     """Read a picture file: JPEG, PNG, BMP, TIFF, WebP, PGM, PPM, PBM, or the first frame of a GIF.
 
     The content decides the format, not the name. EXIF orientation is applied. May be called from several
@@ -66,7 +70,7 @@ def read_image(path: str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS) ->
 
     Parameters
     ----------
-    path : path-like
+    path : path-like or StoredFile
         The file.
     max_pixels : int
         Larger pictures are refused before they are decoded.
@@ -93,12 +97,12 @@ def read_image(path: str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS) ->
     return np.require(_decoded(path, max_pixels)[0], requirements="W")
 
 
-def read_gray(path: str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS) -> NDArray[np.uint8]:
+def read_gray(path: AnyFile, *, max_pixels: int = MAX_PIXELS) -> NDArray[np.uint8]:
     """Read a picture file as grey levels: `to_gray(read_image(path))`.
 
     Parameters
     ----------
-    path : path-like
+    path : path-like or StoredFile
         The file.
     max_pixels : int
         Larger pictures are refused before they are decoded.
@@ -122,7 +126,7 @@ def read_gray(path: str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS) -> 
     return _decoded_gray(path, max_pixels)[0]
 
 
-def read_upright(path: str | os.PathLike[str]) -> tuple[NDArray[np.uint8], bool]:
+def read_upright(path: AnyFile) -> tuple[NDArray[np.uint8], bool]:
     """Read a picture file as `read_gray` does, and tell whether its EXIF orientation turned or mirrored it.
 
     Parameters
@@ -153,7 +157,7 @@ def read_upright(path: str | os.PathLike[str]) -> tuple[NDArray[np.uint8], bool]
     return gray, orientation != 1
 
 
-def read_cutout(path: str | os.PathLike[str]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+def read_cutout(path: AnyFile) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Read a picture file as grey levels and how opaque they are; unlike in `read_gray`, nothing is laid over grey.
 
     Parameters
@@ -180,7 +184,7 @@ def read_cutout(path: str | os.PathLike[str]) -> tuple[NDArray[np.uint8], NDArra
     >>> read_cutout("logo.png")
     (array([[9, 8]], dtype=uint8), array([[  0, 255]], dtype=uint8))
     """
-    with _loaded(Path(path), MAX_PIXELS) as picture:
+    with _loaded(_at_hand(path), MAX_PIXELS) as picture:
         orientation = _orientation(picture)
         if picture.has_transparency_data and not picture.mode.startswith("I;16"):
             is_gray = picture.mode in ("1", "L", "LA", "La")
@@ -192,7 +196,7 @@ def read_cutout(path: str | os.PathLike[str]) -> tuple[NDArray[np.uint8], NDArra
         return np.require(_upright(gray, orientation), requirements="W"), _upright(opacity, orientation)
 
 
-def read_reduced(path: str | os.PathLike[str], side: int) -> NDArray[np.uint8]:
+def read_reduced(path: AnyFile, side: int) -> NDArray[np.uint8]:
     """Read a picture file for people to look at: upright, and not much larger than it is shown, as quickly as can be.
 
     JPEG files are reduced while they are decoded, which takes a tenth of the time. Pixels are not those that
@@ -224,8 +228,9 @@ def read_reduced(path: str | os.PathLike[str], side: int) -> NDArray[np.uint8]:
     """
     from PIL import Image
 
-    with _opened(Path(path), MAX_PIXELS) as picture:
-        reduced = _reduced_jpeg(Path(path), side) if picture.format == "JPEG" else None
+    path = _at_hand(path)
+    with _opened(path, MAX_PIXELS) as picture:
+        reduced = _reduced_jpeg(path, side) if picture.format == "JPEG" else None
         if reduced is not None:
             return _upright(reduced, _orientation(picture))
     pixels = read_image(path)
@@ -233,7 +238,7 @@ def read_reduced(path: str | os.PathLike[str], side: int) -> NDArray[np.uint8]:
     return pixels if factor < 2 else np.asarray(Image.fromarray(pixels).reduce(factor))
 
 
-def _reduced_jpeg(path: Path, side: int) -> NDArray[np.uint8] | None:
+def _reduced_jpeg(path: File, side: int) -> NDArray[np.uint8] | None:
     """Return the pixels of a JPEG file as they are stored; None of one that is odd in any way."""
     from simplejpeg import decode_jpeg, decode_jpeg_header
 
@@ -307,7 +312,7 @@ def through_jpeg(gray: NDArray[np.uint8], quality: int) -> NDArray[np.uint8]:
         return np.array(picture)
 
 
-def decoding_memory(path: str | os.PathLike[str]) -> int:
+def decoding_memory(path: AnyFile) -> int:
     """Return how many bytes of memory `read_gray` needs for a picture, the result included, from the header alone.
 
     Parameters
@@ -331,7 +336,7 @@ def decoding_memory(path: str | os.PathLike[str]) -> int:
     >>> decoding_memory("a.png") > 0
     True
     """
-    with _opened(Path(path), MAX_PIXELS) as picture:
+    with _opened(_at_hand(path), MAX_PIXELS) as picture:
         n_pixels = picture.width * picture.height
         a_pixel = _BYTES_A_PIXEL.get(picture.mode, 4) + 1 + (_orientation(picture) != 1)
         if picture.format == "WEBP":  # whole frames, before Pillow copies one
@@ -341,7 +346,7 @@ def decoding_memory(path: str | os.PathLike[str]) -> int:
         return n_pixels * a_pixel + _BYTES_IN_BAND * min(n_pixels, _BAND)
 
 
-def image_size(path: str | os.PathLike[str]) -> Size:
+def image_size(path: AnyFile) -> Size:
     """Return the size that `read_image` will give; only a PNG with EXIF behind its pixels is decoded for it.
 
     Raises
@@ -358,7 +363,7 @@ def image_size(path: str | os.PathLike[str]) -> Size:
     return image_header(path)[0]
 
 
-def image_header(path: str | os.PathLike[str]) -> tuple[Size, int]:
+def image_header(path: AnyFile) -> tuple[Size, int]:
     """Return the size that `read_image` will give, and the EXIF orientation that it will have applied, 1 for none.
 
     Raises
@@ -372,7 +377,7 @@ def image_header(path: str | os.PathLike[str]) -> tuple[Size, int]:
     >>> image_header("a.png")
     (Size(width=50, height=40), 1)
     """
-    with _opened(Path(path), MAX_PIXELS) as picture:
+    with _opened(_at_hand(path), MAX_PIXELS) as picture:
         if picture.format == "PNG" and _has_late_exif(picture):
             picture.load()  # finds it
         orientation = _orientation(picture)
@@ -417,19 +422,24 @@ def write_image(path: str | os.PathLike[str], image: NDArray[np.uint8]) -> None:
     write_atomic(path, encoded.getvalue())
 
 
-def _decoded(path: str | os.PathLike[str], max_pixels: int) -> tuple[NDArray[np.uint8], int]:
+def _at_hand(path: AnyFile) -> File:
+    """Return a file that can be opened several times: one in an archive or at an address is fetched once."""
+    return path.fetched() if isinstance(path, StoredFile) else Path(path)
+
+
+def _decoded(path: AnyFile, max_pixels: int) -> tuple[NDArray[np.uint8], int]:
     """Read a picture file into an array that may be read-only: a copy costs as much as half the decoding.
 
     Returned as well is the EXIF orientation that was applied, 1 for none.
     """
-    with _loaded(Path(path), max_pixels) as picture:
+    with _loaded(_at_hand(path), max_pixels) as picture:
         orientation = _orientation(picture)
         return _upright(_pixels(picture, picture.format), orientation), orientation
 
 
-def _decoded_gray(path: str | os.PathLike[str], max_pixels: int) -> tuple[NDArray[np.uint8], int]:
+def _decoded_gray(path: AnyFile, max_pixels: int) -> tuple[NDArray[np.uint8], int]:
     """Read a picture file as writable grey levels, a band after the other; see `_decoded`."""
-    with _loaded(Path(path), max_pixels) as picture:
+    with _loaded(_at_hand(path), max_pixels) as picture:
         orientation = _orientation(picture)
         width, height = picture.size
         bands = blocks(height, max(_BAND // width, 1))
@@ -444,7 +454,7 @@ def _decoded_gray(path: str | os.PathLike[str], max_pixels: int) -> tuple[NDArra
 
 
 @contextmanager
-def _loaded(path: Path, max_pixels: int) -> Iterator[Image.Image]:
+def _loaded(path: File, max_pixels: int) -> Iterator[Image.Image]:
     """Yield a picture as `_opened` does, decoded: TIFFs are upright then, and EXIF behind the pixels is found."""
     with _opened(path, max_pixels) as picture:
         if picture.format == "JPEG":
@@ -463,7 +473,7 @@ _INCOMPLETE = re.compile(
 """Warnings with which libjpeg fills up what is missing; others, as of bytes too many before the end, do no harm."""
 
 
-def _refuse_incomplete_jpeg(path: Path) -> None:
+def _refuse_incomplete_jpeg(path: File) -> None:
     """Refuse a JPEG of which a part is missing.
 
     Pillow and OpenCV decode it without a word where its end mark is there: the rest is grey. simplejpeg hands on
@@ -543,7 +553,7 @@ def _silence_libtiff() -> None:
 
 
 @contextmanager
-def _opened(path: Path, max_pixels: int) -> Iterator[Image.Image]:
+def _opened(path: File, max_pixels: int) -> Iterator[Image.Image]:
     """Yield a picture whose header has been read; all that Pillow raises until it is closed is an ImageError.
 
     Pillow gets an open file, because it maps files given by path into memory, and one that shrinks meanwhile
@@ -559,13 +569,15 @@ def _opened(path: Path, max_pixels: int) -> Iterator[Image.Image]:
             with Image.open(file, formats=tuple(_SUFFIXES)) as picture:
                 _check_header(picture, max_pixels)
                 yield picture
+    except StorageError:
+        raise
     except Exception as error:  # decoders raise OSError, SyntaxError, ValueError, struct.error and more
         raise ImageError(f"{path}: {_reason(error, path)}") from error
 
 
-def _refuse_special(path: Path) -> None:
+def _refuse_special(path: File) -> None:
     """Refuse pipes and devices: reading them may never end."""
-    if path.exists() and not (path.is_file() or path.is_dir()):
+    if isinstance(path, Path) and path.exists() and not (path.is_file() or path.is_dir()):
         raise ImageError("it is not a regular file; remove it or copy its contents into a file")
 
 
@@ -596,7 +608,7 @@ def _refuse_unfilled(picture: Image.Image) -> None:
     if picture.format == "PNG":
         n_bands = len(picture.getbands())
         bits = 1 if n_bands == 1 else 8 * n_bands  # at least
-        n_bytes = os.fstat(picture.fp.fileno()).st_size  # type: ignore[attr-defined]
+        n_bytes = _size_of(picture.fp)  # type: ignore[attr-defined]
         is_unfilled = n_pixels * bits > 8 * DEFLATE_RATIO * n_bytes
     else:
         tiles = (tile.extents for tile in picture.tile)  # type: ignore[attr-defined]
@@ -607,6 +619,13 @@ def _refuse_unfilled(picture: Image.Image) -> None:
         raise ImageError(
             f"its header claims {width}x{height} pixels, and the file has fewer; replace the file"
         )
+
+
+def _size_of(file: io.BufferedReader) -> int:
+    place = file.tell()
+    size = file.seek(0, os.SEEK_END)
+    file.seek(place)
+    return size
 
 
 def _refuse_misread_tiff(picture: Image.Image) -> None:
@@ -620,7 +639,7 @@ def _refuse_misread_tiff(picture: Image.Image) -> None:
         )
 
 
-def _reason(error: Exception, path: Path) -> str:
+def _reason(error: Exception, path: File) -> str:
     """Say in words what is wrong with a picture file and what to do."""
     from PIL import Image, UnidentifiedImageError
 
@@ -638,7 +657,7 @@ def _reason(error: Exception, path: Path) -> str:
     return f"the picture is damaged or cut off{detail}; replace it, or save it anew as PNG"
 
 
-def _unreadable_kind(path: Path) -> str:
+def _unreadable_kind(path: File) -> str:
     """Say what a file is that Pillow cannot tell, by its first bytes."""
     with path.open("rb") as file:
         start = file.read(16)

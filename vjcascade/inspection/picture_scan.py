@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from vjcascade.errors import ImageError
 from vjcascade.evaluation.scan_costs import ScanCosts, scan_costs, share_of_rows
 from vjcascade.imaging import image_size, read_gray
 from vjcascade.messages import pluralize
+from vjcascade.storage import File
 from vjcascade.training.events import Listener, ProgressReporter, null_listener
 
 MAX_PICTURES = 200
@@ -50,7 +50,7 @@ class PictureScan:
 
 def scan_pictures(
     cascade: Cascade,
-    paths: Sequence[Path],
+    paths: Sequence[File],
     *,
     seed: int = 0,
     n_threads: int | None = None,
@@ -62,7 +62,7 @@ def scan_pictures(
     ----------
     cascade : Cascade
         The model.
-    paths : sequence of Path
+    paths : sequence of Path or StoredFile
         Picture files.
     seed : int
         Decides which are drawn of more than `MAX_PICTURES`, and which rows of windows where there are very many.

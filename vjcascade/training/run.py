@@ -13,8 +13,10 @@ from vjcascade.checks import checked_flag, checked_whole
 from vjcascade.errors import SettingsError, SourceError
 from vjcascade.files import MODEL_NAME, real_path, remove_leftovers
 from vjcascade.formats.annotations.reading import tells_boxes
+from vjcascade.imaging import IMAGE_SUFFIXES
 from vjcascade.messages import pluralize
 from vjcascade.parallel import MemoryBudget, checked_memory, checked_threads
+from vjcascade.storage import is_place, local_file, open_place, spelled
 from vjcascade.training.checkpoint import Checkpoint, begin_run
 from vjcascade.training.data.copies import CopyRule
 from vjcascade.training.data.reading import Reader, Sources
@@ -156,7 +158,9 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
         raise SettingsError(
             f"listener {listener!r:.80} is no function of one event; ProgressPrinter() is one"
         )
-    base = None if continue_from is None else BaseModel.load(Path(continue_from), settings.features)
+    base = (
+        None if continue_from is None else BaseModel.load(local_file(Path(continue_from)), settings.features)
+    )
     if base is not None:
         _refuse_too_few_stages(base, settings)
     scenes = None if validate is None else _checked_scenes(validate, label)
@@ -311,12 +315,22 @@ def refuse_one_for_both(positives: Source, negatives: Sequence[Source]) -> None:
     """
     for one in negatives:
         if isinstance(one, str | PathLike) and isinstance(positives, str | PathLike):
+            if is_place(positives) or is_place(one):
+                _refuse_one_place(positives, one)
+                continue
             _refuse_one_folder(Path(positives), Path(one))
         elif one is positives:
             raise SourceError(_FOR_BOTH.format(name_of(one)))
 
 
 _FOR_BOTH = "{} is given for positives and negatives: photos must not show the object"
+
+
+def _refuse_one_place(positives: str | PathLike[str], negatives: str | PathLike[str]) -> None:
+    """Refuse one archive or address for both, unless it tells boxes: what is outside of them may be negatives."""
+    crops, photos = spelled(Path(positives)), spelled(Path(negatives))
+    if photos == crops and not open_place(positives).others(IMAGE_SUFFIXES):
+        raise SourceError(_FOR_BOTH.format(crops))
 
 
 def _refuse_one_folder(positives: Path, negatives: Path) -> None:

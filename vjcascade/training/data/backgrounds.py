@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from vjcascade.errors import ImageError, SourceError
 from vjcascade.formats.annotations.opencv_lists import Box
 from vjcascade.imaging import read_gray
 from vjcascade.parallel import MemoryBudget, checked_memory, checked_threads, ordered_map
+from vjcascade.storage import File, StoredFile
 from vjcascade.training.data.sources import (
     Cause,
     Picture,
@@ -22,6 +22,7 @@ from vjcascade.training.data.sources import (
     Skipped,
     Source,
     SourceReport,
+    fetched_ahead,
     list_pictures,
     name_of,
     note_on_turned,
@@ -40,7 +41,7 @@ class BackgroundImage:
     ----------
     name : str
         Path below the source folder, or as written in the list.
-    path : Path
+    path : Path or StoredFile
         The file.
     size : Size
         In pixels.
@@ -57,7 +58,7 @@ class BackgroundImage:
     """
 
     name: str
-    path: Path
+    path: File
     size: Size
     digest: bytes
     pixels: NDArray[np.uint8] | None
@@ -151,9 +152,10 @@ def open_background_images(  # noqa: PLR0913  what, how, and who hears of it
     Parameters
     ----------
     source : str, path-like or sequence of ndarray
-        A folder, searched with its subfolders, or a list like OpenCV's `bg.txt`. Photos of a list may show the object,
-        if boxes tell where, as in an `info.dat` (`NAME COUNT X Y WIDTH HEIGHT ...`): no window that shares more than a
-        third of the smaller area with a box is taken for a negative. So it is with annotations in any format of
+        A folder, searched with its subfolders, an archive or an address (see `vjcascade.storage`), or a list like
+        OpenCV's `bg.txt`. Photos of a list may show the object, if boxes tell where, as in an `info.dat`
+        (`NAME COUNT X Y WIDTH HEIGHT ...`): no window that shares more than a third of the smaller area with a box is
+        taken for a negative. So it is with annotations in any format of
         `vjcascade.formats.annotations.reading`. Or photos in memory, each an array that
         `vjcascade.imaging.to_gray` takes; contiguous uint8 grey levels are not copied.
     window : Size
@@ -190,7 +192,7 @@ def open_background_images(  # noqa: PLR0913  what, how, and who hears of it
     small: list[str] = []
     n_bytes = 0
     open_photo = partial(_open, budget=memory_budget or MemoryBudget(checked_memory(None)))
-    opened = ordered_map(open_photo, listing.pictures, checked_threads(n_threads))
+    opened = ordered_map(open_photo, fetched_ahead(listing.pictures), checked_threads(n_threads))
     for n_done, (picture, photo) in enumerate(zip(listing.pictures, opened, strict=True), start=1):
         if isinstance(photo, Skipped):
             skipped.append(photo)
@@ -238,7 +240,7 @@ def _open(picture: Picture, budget: MemoryBudget) -> BackgroundImage | Skipped:
     height, width = gray.shape
     return BackgroundImage(
         name=picture.name,
-        path=picture.path,
+        path=picture.path.released() if isinstance(picture.path, StoredFile) else picture.path,
         size=Size(width, height),
         digest=pixel_digest(gray),
         pixels=gray,

@@ -45,6 +45,7 @@ from vjcascade.training.data.sources import (
     Skipped,
     Source,
     SourceReport,
+    fetched_ahead,
     list_pictures,
     name_of,
     note_on_turned,
@@ -232,7 +233,7 @@ def load_positives(  # noqa: PLR0913  what, how, and who hears of it
     cut = partial(
         _cut_crops, window=window, min_side=min_side, budget=budget, keep_region=keep_regions or n_each > 0
     )
-    found = ordered_map(cut, listing.pictures, n_threads)
+    found = ordered_map(cut, fetched_ahead(listing.pictures), n_threads)
     crops, skipped = _distinct(chain.from_iterable(_with_progress(found, len(listing.pictures), progress)))
 
     notes += _notes_on_sizes(crops, window)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -25,15 +25,17 @@ from vjcascade.formats.annotations.opencv_lists import (
 )
 from vjcascade.formats.annotations.pictures import Annotations, Coordinates
 from vjcascade.formats.annotations.reading import read_annotations, reader_of
+from vjcascade.formats.annotations.stored import local_annotations
 from vjcascade.formats.annotations.vec_files import is_vec, read_vec
 from vjcascade.imaging import IMAGE_SUFFIXES, decoding_memory, find_images, image_size, read_upright, to_gray
 from vjcascade.messages import memory_size, near_file, one_line, pluralize
 from vjcascade.parallel import MemoryBudget
+from vjcascade.storage import File, StoredFile, fetch_ahead, is_place, open_place, spelled
 from vjcascade.types import Size
 
 Kind = Literal["positives", "negatives"]
 Source = str | os.PathLike[str] | Sequence[NDArray[Any]] | NDArray[Any]
-"""A folder or a list of pictures, or pictures in memory."""
+"""A folder, a list, an archive or an address of pictures, or pictures in memory."""
 
 Progress = Callable[[int, int], None]
 """Called as `progress(n_done, n_pictures)` after every picture."""
@@ -130,7 +132,7 @@ class Picture(NamedTuple):
     ----------
     name : str
         Path below the source folder, or as written in the list.
-    path : Path
+    path : Path or StoredFile
         The file.
     origin : str
         List and line that name it, as `"info.dat:4: "`; empty in folders.
@@ -141,7 +143,7 @@ class Picture(NamedTuple):
     """
 
     name: str
-    path: Path
+    path: File
     origin: str = ""
     boxes: tuple[Box, ...] | None = None
     pixels: NDArray[np.uint8] | None = None
@@ -179,7 +181,7 @@ class Listing:
 
 def name_of(source: Source) -> str:
     """Return what a source is called: its path as given, or "memory"."""
-    return os.fspath(source) if isinstance(source, str | os.PathLike) else "memory"
+    return spelled(Path(source)) if isinstance(source, str | os.PathLike) else "memory"
 
 
 def list_pictures(
@@ -216,6 +218,8 @@ def list_pictures(
     """
     if not isinstance(source, str | os.PathLike):
         return _list_arrays(source, kind)
+    if is_place(source):
+        return _list_place(source, kind, label, window)
     source = Path(source)
     _refuse_missing(source, kind)
     listing = _list_path(source, kind, label, window)
@@ -223,6 +227,21 @@ def list_pictures(
         looked_for = _in_words(source, kind)
         raise SourceError(f"{kind}: there is no picture in {source.absolute()}; looked for {looked_for}")
     return listing
+
+
+def _list_place(
+    source: str | os.PathLike[str], kind: Kind, label: str | None, window: Size | None
+) -> Listing:
+    """List the pictures of an archive, a set of shards or an address, where they are; annotated ones as a copy."""
+    place = open_place(source)
+    copy = local_annotations(place)
+    if copy is not None:
+        return _list_path(copy, kind, label, window)
+    pictures = tuple(Picture(place.label(one), one) for one in place.pictures(IMAGE_SUFFIXES))
+    if not pictures:
+        suffixes = ", *".join(sorted(IMAGE_SUFFIXES))
+        raise SourceError(f"{kind}: there is no picture in {place.name}; looked for files named *{suffixes}")
+    return Listing("image files", pictures)
 
 
 def _list_path(source: Path, kind: Kind, label: str | None, window: Size | None) -> Listing:
@@ -280,18 +299,46 @@ def read_or_skip(picture: Picture, budget: MemoryBudget) -> Loaded | Skipped:
     if picture.pixels is not None:
         return Loaded(picture.pixels, is_turned=False)
     try:
-        needed = decoding_memory(picture.path)
+        path = picture.path.fetched() if isinstance(picture.path, StoredFile) else picture.path
+        needed = decoding_memory(path)
         if needed > budget.n_bytes:
-            size, free = image_size(picture.path), memory_size(budget.n_bytes)
+            size, free = image_size(path), memory_size(budget.n_bytes)
             raise SourceError(
                 f"{picture.label}: decoding {size} pixels takes {memory_size(needed)} of memory; of what is allowed, "
                 f"{free} are left for it beside the program and the photos that are kept. Save the picture smaller, or "
                 "allow more memory"
             )
         with budget.hold(needed):
-            return Loaded(*read_upright(picture.path), needed)
+            return Loaded(*read_upright(path), needed)
     except ImageError as error:
         return Skipped(picture.label, str(error).removeprefix(f"{picture.path}: "), Cause.UNREADABLE)
+
+
+def fetched_ahead(pictures: Sequence[Picture]) -> Iterable[Picture]:
+    """Return pictures in their order, those in archives or at addresses with their content: it is fetched ahead.
+
+    Parameters
+    ----------
+    pictures : sequence of Picture
+        From one listing.
+
+    Returns
+    -------
+    iterable of Picture
+        As they are if all lie in folders.
+    """
+    if not any(isinstance(one.path, StoredFile) for one in pictures):
+        return pictures
+    return fetch_ahead(_with_content, pictures)
+
+
+def _with_content(picture: Picture) -> Picture:
+    try:
+        return (
+            picture._replace(path=picture.path.fetched()) if isinstance(picture.path, StoredFile) else picture
+        )
+    except ImageError:  # said where it is read
+        return picture
 
 
 def note_on_turned(n_turned: int) -> list[str]:
