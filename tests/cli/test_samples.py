@@ -301,7 +301,7 @@ def test_sheets_and_scenes_are_no_crops_and_no_photos(run, photos, rng, kind):
     ran = run("train", "made", "photos", "--output", "out")
     assert ran.code == 2
     assert "positives: made holds pictures with boxes around the object, as info.dat in it says" in ran.err
-    assert "Give the list in place of the folder: made/info.dat" in ran.err
+    assert "Give that file in place of the folder: made/info.dat" in ran.err
     ran = run("train", "info.dat", "made", "--output", "out")
     assert (ran.code, (photos / "out").exists()) == (2, False)
     assert "Give photos without it" in ran.err

@@ -9,7 +9,11 @@ import pytest
 from easy_pictures import save, soft_noise
 
 from vjcascade.errors import SourceError
+from vjcascade.formats.annotations.pictures import AnnotatedObject, AnnotatedPicture
+from vjcascade.formats.annotations.writing import write_annotations
+from vjcascade.imaging import write_image
 from vjcascade.training.data.sources import Skipped, SourceReport, list_pictures, pixel_digest, refuse_skipped
+from vjcascade.types import Size
 
 
 def touch(folder: Path, *names: str) -> None:
@@ -121,5 +125,23 @@ def test_a_list_of_whole_pictures_does_not_bar_their_folder(tmp_path, rng):
     (tmp_path / "crops" / "info.dat").write_text(whole)
     assert len(list_pictures(tmp_path / "crops", "positives").pictures) == 2
     (tmp_path / "crops" / "info.dat").write_text(whole.replace("001.png 1 0 0 20", "001.png 1 2 0 18"))
-    with pytest.raises(SourceError, match=r"as info\.dat in it says: 001\.png has 1\. Give the list"):
+    with pytest.raises(SourceError, match=r"as info\.dat in it says: 001\.png has 1\. Give that file"):
         list_pictures(tmp_path / "crops", "positives")
+
+
+@pytest.mark.parametrize("name", ["labels.json", "boxes.csv"])
+def test_a_folder_whose_pictures_have_boxes_in_a_file_there_is_refused(tmp_path, rng, name):
+    """Whole photos would be taken for the object, or the object would be among the negatives."""
+    write_image(tmp_path / "a.png", rng.integers(0, 256, (60, 90), dtype=np.uint8))
+    (tmp_path / "notes.json").write_text('{"a": 1}')
+    assert len(list_pictures(tmp_path, "positives").pictures) == 1
+    objects = (AnnotatedObject((3, 4, 24, 24), "car"),)
+    picture = AnnotatedPicture(1, "a.png", tmp_path / "a.png", objects, Size(90, 60))
+    write_annotations(tmp_path / name, [picture], "coco" if name.endswith("json") else "csv")
+    for kind, advice in (
+        ("positives", "Give that file in place"),
+        ("negatives", "Give photos without it; or"),
+    ):
+        with pytest.raises(SourceError, match=f"as {name} in it says: a.png has 1. {advice}"):
+            list_pictures(tmp_path, kind)
+    assert len(list_pictures(tmp_path / name, "negatives").pictures) == 1

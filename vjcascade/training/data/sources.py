@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -18,13 +19,12 @@ from vjcascade.errors import ImageError, SourceError
 from vjcascade.formats.annotations.opencv_lists import (
     LIST_NAME,
     Box,
-    ListedPicture,
     read_boxes_list,
     read_image_list,
     read_opencv_list,
 )
-from vjcascade.formats.annotations.pictures import Annotations, Coordinates
-from vjcascade.formats.annotations.reading import read_annotations, reader_of
+from vjcascade.formats.annotations.pictures import AnnotatedPicture, Annotations, Coordinates
+from vjcascade.formats.annotations.reading import read_annotations, reader_of, tells_boxes
 from vjcascade.formats.annotations.stored import local_annotations
 from vjcascade.formats.annotations.vec_files import is_vec, read_vec
 from vjcascade.imaging import IMAGE_SUFFIXES, decoding_memory, find_images, image_size, read_upright, to_gray
@@ -408,7 +408,7 @@ def _list_arrays(source: Sequence[NDArray[Any]] | NDArray[Any], kind: Kind) -> L
 
 
 def _list_folder(source: Path, kind: Kind) -> Listing:
-    _refuse_sheets(source, kind)
+    _refuse_boxes_in(source, kind)
     try:
         paths, notes = find_images(source)
     except OSError as error:
@@ -417,33 +417,57 @@ def _list_folder(source: Path, kind: Kind) -> Listing:
     return Listing("image files", pictures, notes=tuple(notes))
 
 
-def _refuse_sheets(folder: Path, kind: Kind) -> None:
-    """Refuse a folder whose pictures show several objects, or more than the object, as a list in it says.
+def _refuse_boxes_in(folder: Path, kind: Kind) -> None:
+    """Refuse a folder whose pictures show several objects, or more than the object, as a file in it says.
 
-    Such folders are made by ``vjcascade samples``: sheets of samples, and scenes. As a folder of crops, whole sheets
-    would be taken for the object; as one of photos, the object would be among the negatives.
+    Such folders are made by ``vjcascade samples`` (sheets of samples, and scenes), by ``vjcascade label`` and by other
+    annotation tools. As a folder of crops, whole pictures would be taken for the object; as one of photos, the object
+    would be among the negatives.
     """
-    if not (folder / LIST_NAME).is_file():
+    for path in islice(_may_tell_boxes(folder), _MOST_BESIDE):
+        try:
+            pictures = read_annotations(path).pictures if tells_boxes(path) else ()
+        except (SourceError, OSError):  # it is something else
+            continue
+        inside = (
+            one for one in pictures if one.boxes and one.path.absolute().is_relative_to(folder.absolute())
+        )
+        shown = next((one for one in inside if len(one.boxes) > 1 or not _is_whole(one)), None)
+        if shown is not None:
+            advice = (
+                f"Give that file in place of the folder: {path}"
+                if kind == "positives"
+                else f"Give photos without it; or that file, {path}, to use what is outside of its boxes"
+            )
+            raise SourceError(
+                f"{kind}: {folder} holds pictures with boxes around the object, as {path.name} in it says: "
+                f"{shown.name} has {len(shown.boxes)}. {advice}"
+            )
+
+
+_MOST_BESIDE = 8
+"""Files beside pictures that are looked into."""
+
+
+def _may_tell_boxes(folder: Path) -> Iterator[Path]:
+    """Yield the files in a folder that may be annotations of the pictures there: not those of each picture."""
+    try:
+        paths = sorted(folder.iterdir(), key=lambda path: (path.name != LIST_NAME, path))
+    except OSError:  # said where its pictures are looked for
         return
-    listed = read_boxes_list(folder / LIST_NAME).pictures
-    inside = [one for one in listed if one.boxes and one.path.absolute().is_relative_to(folder.absolute())]
-    shown = next((one for one in inside if len(one.boxes) > 1 or not _is_whole(one)), None)
-    if shown is not None:
-        advice = (
-            f"Give the list in place of the folder: {folder / LIST_NAME}"
-            if kind == "positives"
-            else f"Give photos without it; or the list, {folder / LIST_NAME}, to use what is outside of its boxes"
-        )
-        raise SourceError(
-            f"{kind}: {folder} holds pictures with boxes around the object, as {LIST_NAME} in it says: "
-            f"{shown.name} has {len(shown.boxes)}. {advice}"
-        )
+    stems = {path.stem for path in paths if path.suffix.lower() in IMAGE_SUFFIXES}
+    for path in paths:
+        if path.suffix.lower() in _TELLING_SUFFIXES and path.stem not in stems and path.is_file():
+            yield path
 
 
-def _is_whole(one: ListedPicture) -> bool:
+_TELLING_SUFFIXES = (".dat", ".json", ".csv", ".xml", ".txt")
+
+
+def _is_whole(one: AnnotatedPicture) -> bool:
     """Tell whether the box of a picture is all of it."""
     try:
-        return one.boxes == (Box(0, 0, *image_size(one.path)),)
+        return one.boxes == ((0, 0, *image_size(one.path)),)
     except ImageError:  # said where it is read
         return True
 
