@@ -140,3 +140,13 @@ def test_a_folder_of_crops_is_none(tmp_path):
     assert reader_of(tmp_path) is None
     (tmp_path / "a.txt").write_text("a nice car")
     assert reader_of(tmp_path) is None
+
+
+def test_pictures_with_text_files_in_a_subfolder(tmp_path):
+    """As CVAT and Darknet lay them out: taken for crops, whole photos would be learned."""
+    (tmp_path / "obj_train_data").mkdir()
+    write_image(tmp_path / "obj_train_data" / "a.png", np.zeros((50, 100), np.uint8))
+    (tmp_path / "obj_train_data" / "a.txt").write_text("1 0.5 0.5 0.5 0.5\n")
+    (tmp_path / "obj.names").write_text("car\nbus\n")
+    (tmp_path / "train.txt").write_text("data/obj_train_data/a.png\n")
+    assert boxes(read_annotations(tmp_path)) == VAL

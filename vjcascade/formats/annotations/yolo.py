@@ -86,7 +86,8 @@ def is_data_yaml(text: str) -> bool:
 def is_yolo_folder(folder: Path) -> bool:
     """Tell whether a folder is such a data set: by its `data.yaml`, by `images` and `labels`, or by text files.
 
-    Text files count only if one is named as a picture beside it and its first line is that of an object.
+    Text files, also of subfolders, as Darknet and CVAT lay them out, count only if one is named as a picture beside it
+    and its first line is that of an object.
 
     Examples
     --------
@@ -98,6 +99,11 @@ def is_yolo_folder(folder: Path) -> bool:
     labels = folder / "labels" if (folder / "images").is_dir() else _moved(folder, "images", "labels")
     if labels is not None and labels.is_dir():
         return next(labels.rglob("*.txt"), None) is not None
+    return any(map(_has_label_files, (Path(place) for place, _, _ in os.walk(folder))))
+
+
+def _has_label_files(folder: Path) -> bool:
+    """Tell whether the first text file in a folder that is not empty tells what is in a picture beside it."""
     texts = sorted(path for path in folder.glob("*.txt") if path.name.lower() not in NAME_FILES)
     filled = next((path for path in texts if path.is_file() and path.stat().st_size), None)
     if filled is None or _picture_beside(filled, ()) is None:
