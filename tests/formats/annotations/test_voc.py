@@ -110,3 +110,9 @@ def test_spoiled_files_end_in_a_sentence_or_in_boxes(folder, place, inserted):
         assert "objects of 2 kinds" in str(error)  # noqa: PT017
     else:
         assert len(found.pictures) + len(found.faults) == 1
+
+
+@pytest.mark.parametrize(("word", "n_wanted"), [("true", 0), ("True", 0), ("1", 0), ("false", 1), ("0", 1)])
+def test_difficult_in_numbers_and_in_words(folder, word, n_wanted):
+    (picture,) = read(folder, annotation(thing((1, 1, 24, 24), difficult=word))).pictures
+    assert (len(picture.boxes), len(picture.objects)) == (n_wanted, 1)

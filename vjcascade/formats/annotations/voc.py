@@ -25,6 +25,7 @@ from vjcascade.formats.annotations.pictures import (
     known_size,
     read_bytes,
 )
+from vjcascade.formats.annotations.shapes import flag_among
 from vjcascade.types import Size
 
 MAX_BYTES = 2**24
@@ -144,4 +145,6 @@ def _object(text: str, end: int, fields: Mapping[str, str]) -> AnnotatedObject:
         )
     left, top, right, bottom = map(float, corners)
     box = checked_box([left - 1, top - 1, right - left + 1, bottom - top + 1])
-    return AnnotatedObject(box, fields.get("name", ""), "difficult" if fields.get("difficult") == "1" else "")
+    return AnnotatedObject(
+        box, fields.get("name", ""), flag_among({"difficult": fields.get("difficult", "")})
+    )
