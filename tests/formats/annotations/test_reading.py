@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from annotation_files import FORMS, Photo
@@ -169,3 +171,78 @@ def test_a_picture_of_another_size_is_a_fault(folder, form):
     path = form.write(folder, [PHOTOS[0]._replace(size=Size(194, 122))])
     (fault,) = read_annotations(path).faults
     assert "a.png: its boxes are for 194x122 pixels, and the picture has 97x61" in fault.reason
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("name", ["coco", "via_json", "labelme"])
+def test_json_with_a_mark_at_its_beginning(folder, name, encoding):
+    """As editors and shells of Windows save it."""
+    form = next(form for form in FORMS if form.write.__name__ == name)
+    path = form.write(folder, PHOTOS[:1])
+    path = next(path.glob("*.json")) if path.is_dir() else path
+    path.write_text(path.read_text("utf-8"), encoding)
+    assert [one.box for one in read_annotations(path).pictures[0].objects] == BOXES[:2]
+
+
+@pytest.mark.parametrize("before", ["/home/somebody/set/", "C:\\set\\"])
+def test_absolute_paths_of_another_machine(folder, before):
+    table = folder / "boxes.csv"
+    table.write_text(f"file,x,y,w,h\n{before}a.png,3,4,24,31\n")
+    assert read_annotations(table).pictures[0].path == folder / "a.png"
+    table.write_text(f"file,x,y,w,h\n{before}one/a.png,3,4,24,31\n{before}two/a.png,1,1,9,9\n")
+    read = read_annotations(table)
+    ((line, reason, *_),) = read.faults
+    assert (len(read.pictures), line) == (1, 3)
+    assert "two" in reason
+    assert "one" in reason
+
+
+def test_a_project_of_via_3(folder):
+    marks = {
+        "1_a": {"vid": "1", "xy": [2, 3, 4, 24, 31], "av": {"1": "0"}},
+        "1_b": {"vid": "1", "xy": [7, 40, 20, 97, 20, 97, 61], "av": {"1": "1", "2": "0"}},
+        "1_c": {"vid": "1", "xy": [1, 5, 5], "av": {}},
+        "1_d": {"vid": "1", "xy": [], "z": [0.1, 2], "av": {}},
+        "2_a": {"vid": "9", "xy": [2, 1, 1, 9, 9], "av": {}},
+        "1_e": {"vid": "1", "xy": [2, 1, 1], "av": {"1": "0"}},
+        "1_f": {"vid": "1", "xy": [9, 1, 1, 9, 9, 4, 4], "av": {"1": "0"}},
+    }
+    project = {
+        "project": {"data_format_version": "3.1.1"},
+        "attribute": {
+            "1": {"aname": "class", "options": {"0": "car", "1": "bus"}},
+            "2": {"aname": "ignore", "options": {"0": "yes"}},
+        },
+        "file": {"1": {"fid": 1, "fname": "a.png"}, "2": {"fid": 2, "fname": "none.png"}},
+        "view": {"1": {"fid_list": [1]}, "2": {"fid_list": [2]}},
+        "metadata": marks,
+    }
+    path = folder / "project.json"
+    path.write_text(json.dumps(project))
+    read = read_annotations(path)
+    assert read.format == "VIA JSON"
+    assert [(one.name, one.objects) for one in read.pictures] == [
+        (
+            "a.png",
+            (
+                AnnotatedObject((3, 4, 24, 31), "car"),
+                AnnotatedObject((40, 20, 57, 41), "bus", "ignore"),
+            ),
+        ),
+        ("none.png", ()),
+    ]
+    assert read.notes == ("project.json: 1 point left out, as points are no boxes",)
+    assert [(place, reason) for place, reason, *_ in read.faults] == [
+        (0, "metadata 2_a: its view 9 shows none of the files"),
+        (1, "metadata 1_e: 'None' for width is no number"),
+        (1, "metadata 1_f: 'shape 9' is no shape that is read"),
+    ]
+
+
+def test_xml_of_cvat_itself_is_refused(folder):
+    path = folder / "annotations.xml"
+    path.write_text('<?xml version="1.0"?>\n<annotations>\n<image id="0" name="a.png"/></annotations>\n')
+    with pytest.raises(
+        SourceError, match=r"annotations\.xml: this is CVAT's own XML.* COCO, YOLO or Pascal VOC"
+    ):
+        read_annotations(path)

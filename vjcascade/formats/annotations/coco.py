@@ -25,7 +25,7 @@ from vjcascade.formats.annotations.pictures import (
     brief,
     checked_box,
     known_size,
-    read_bytes,
+    read_json_bytes,
 )
 
 
@@ -77,7 +77,7 @@ def read_coco(path: Path, first: Iterable[Path] = ()) -> Annotations:
         If the file cannot be read or is not in the format.
     """
     try:
-        dataset = msgspec.json.decode(read_bytes(path), type=_Dataset)
+        dataset = msgspec.json.decode(read_json_bytes(path), type=_Dataset)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise SourceError(
             f"{path} is JSON, but no annotations of COCO ({error}); images, annotations and categories must be lists"

@@ -23,7 +23,7 @@ from vjcascade.formats.annotations.pictures import (
     Fault,
     PictureFinder,
     known_size,
-    read_bytes,
+    read_json_bytes,
 )
 from vjcascade.formats.annotations.shapes import box_of_ellipse, box_of_points, flag_among
 from vjcascade.messages import pluralize
@@ -71,7 +71,7 @@ def read_labelme(path: Path, first: Iterable[Path] = ()) -> Annotations:
     pictures, faults, n_points = [], [], 0
     for place, one in enumerate(paths, start=1):
         try:
-            read = msgspec.json.decode(read_bytes(one, MAX_BYTES), type=_File)
+            read = msgspec.json.decode(read_json_bytes(one, MAX_BYTES), type=_File)
             # Windows writes backslashes; a path of another machine is of no use, the name alone may be.
             name = read.image_path
             name = PureWindowsPath(name).name if finder.find(name) is None else name

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Literal, NamedTuple, TypeAlias
 
 from vjcascade.errors import SourceError
@@ -210,7 +210,8 @@ class PictureFinder:
     """Finds the pictures that an annotation file names.
 
     Names are relative to the folder of the file or, where nothing is found there, to the current directory or to a
-    folder above that of the file; either slash may stand in them.
+    folder above that of the file; either slash may stand in them. Of an absolute path that is not there, which is one
+    of another machine, the name alone is looked for.
 
     Parameters
     ----------
@@ -229,6 +230,7 @@ class PictureFinder:
         above = path.absolute().parents[1 : MAX_PARENTS + 1]
         self._bases = list(dict.fromkeys([*self._expected, Path(), *above]))
         self._found_below: Counter[Path] = Counter()
+        self._by_name: dict[Path, str] = {}
 
     def find(self, name: str) -> tuple[Path, Path] | None:
         """Find the picture below one of the folders, also if written with backslashes; return the folder, too."""
@@ -248,13 +250,24 @@ class PictureFinder:
         ValueError
             If it is nowhere; the message names the folders.
         """
-        found = self.find(name)
+        found = self.find(name) or self._find_by_name(name)
         if found is None:
             tried = ", ".join(dict.fromkeys(str(base.absolute()) for base in self._bases))
             raise ValueError(f"{brief(name)}: not found in {tried}{self._hint(name)}")
         base, path = found
         self._found_below[base] += 1
         return path
+
+    def _find_by_name(self, name: str) -> tuple[Path, Path] | None:
+        """Find what an absolute path of another machine names, unless another one has the same name."""
+        path = PureWindowsPath(name)  # which takes either slash
+        found = self.find(path.name) if path.anchor and path.name else None
+        if found is not None and (other := self._by_name.setdefault(found[1], name)) != name:
+            raise ValueError(
+                f"{brief(name)}: not there, and {found[1]} may be it or {brief(other)}: write names relative to the "
+                "file, so that they differ"
+            )
+        return found
 
     def notes(self) -> list[str]:
         """Say which pictures were found elsewhere than beside the file."""
@@ -302,6 +315,19 @@ def read_bytes(path: Path, most: int = MAX_BYTES) -> bytes:
             f"{path} has {size / 2**20:.0f} MB, too much for annotations; check that this is the right file"
         )
     return data
+
+
+def read_json_bytes(path: Path, most: int = MAX_BYTES) -> bytes:
+    """Read a JSON file whole, as UTF-8 without the mark that editors and shells of Windows put before it.
+
+    Raises
+    ------
+    SourceError
+        As `read_bytes`.
+    """
+    data = read_bytes(path, most)
+    is_marked_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return decoded(data).encode() if is_marked_utf16 else data.removeprefix(codecs.BOM_UTF8)
 
 
 def decoded(data: bytes) -> str:

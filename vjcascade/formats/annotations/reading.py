@@ -9,8 +9,9 @@ COCO JSON          `images`, `annotations`               `bbox`, category; `iscr
 YOLO               `data.yaml`, `images` and `labels`,   class and shares of the picture; nothing is ignored
                    text files named as the pictures
 Pascal VOC XML     `<annotation>`, a folder of these     `bndbox`, counted from 1, name; `difficult`
-VIA JSON, VIA CSV  `_via_img_metadata`, `regions`;       boxes around its shapes, the attribute that is the
-                   `region_shape_attributes`             label; attributes `ignore`, `difficult`, `crowd`
+VIA JSON, VIA CSV  `_via_img_metadata`, `regions`,       boxes around its shapes, the attribute that is the
+                   `metadata` of VIA 3;                  label; attributes `ignore`, `difficult`, `crowd`
+                   `region_shape_attributes`
 LabelMe JSON       `shapes`, a folder of these           boxes around its shapes, label; flags as of VIA
 imglab XML         `<dataset>`                           `box` and `label`; `ignore`, `difficult`
 FDDB ellipses      name, count, lines of 6 numbers       the smallest box around each ellipse
@@ -47,7 +48,7 @@ from vjcascade.formats.annotations.pictures import (
     Annotations,
     Fault,
     decoded,
-    read_bytes,
+    read_json_bytes,
 )
 from vjcascade.formats.annotations.turning import turned_box
 from vjcascade.formats.annotations.vec_files import is_vec
@@ -134,7 +135,7 @@ def _reader_of_folder(folder: Path) -> Reader | None:
     if is_yolo_folder(folder):
         return read_yolo
     xml = annotation_files(folder)
-    if xml and "<annotation" in _head(xml[0]):
+    if xml and _reader_of_xml(_head(xml[0]), xml[0]) is read_voc:
         return read_voc
     return read_labelme if labelme_files(folder) else None
 
@@ -153,7 +154,7 @@ def _reader_of_file(path: Path) -> Reader:
     if head.startswith("{"):
         return _reader_of_json(path)
     if head.startswith("<"):
-        return _reader_of_xml(head)
+        return _reader_of_xml(head, path)
     if path.suffix.lower() in {".yaml", ".yml"} or is_data_yaml(head):
         return read_yolo
     tables: list[tuple[Callable[[str], bool], Reader]] = [
@@ -168,7 +169,7 @@ def _reader_of_file(path: Path) -> Reader:
 
 
 def _reader_of_json(path: Path) -> Reader:
-    data = read_bytes(path)
+    data = read_json_bytes(path)
     try:
         keys = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -187,7 +188,11 @@ _BYTE = re.compile(r"\(byte (\d+)\)")
 """Where it is that msgspec finds something wrong."""
 
 
-def _reader_of_xml(head: str) -> Reader:
+def _reader_of_xml(head: str, path: Path) -> Reader:
+    if "<annotations>" in head and "<annotation>" not in head:
+        raise SourceError(
+            f"{path}: this is CVAT's own XML, which is not read; export the task from there as COCO, YOLO or Pascal VOC"
+        )
     if "<annotation" in head:
         return read_voc
     return read_imglab if "<dataset" in head else read_opencv_list  # says that it is a model or the like

@@ -1,4 +1,4 @@
-"""VGG Image Annotator: its JSON (a project of VIA 2, or the annotations alone) and its CSV.
+"""VGG Image Annotator: its JSON (a project of VIA 2 or 3, or the annotations alone) and the CSV of VIA 1 and 2.
 
 Rectangles are taken as they are; of circles, ellipses, polygons and polylines, the box around them. Points are no boxes
 and are not read. The label is the region's attribute named `label`, `class`, `name`, `type`, `category` or `object`, or
@@ -26,6 +26,7 @@ from vjcascade.formats.annotations.pictures import (
     checked_box,
     decoded,
     read_bytes,
+    read_json_bytes,
 )
 from vjcascade.formats.annotations.shapes import box_of_ellipse, box_of_points, flag_among
 from vjcascade.messages import pluralize
@@ -39,6 +40,10 @@ COLUMNS = ("filename", "region_shape_attributes", "region_attributes")
 _PROJECT = "_via_img_metadata"
 
 
+_PROJECT_3 = frozenset({"file", "view", "metadata"})
+"""Keys of a project of VIA 3."""
+
+
 class _Region(msgspec.Struct):
     shape_attributes: dict[str, Any]
     region_attributes: dict[str, Any] = {}
@@ -47,6 +52,44 @@ class _Region(msgspec.Struct):
 class _Picture(msgspec.Struct):
     filename: str
     regions: list[_Region] | dict[str, _Region] = []
+
+
+class _File3(msgspec.Struct):
+    fname: str
+
+
+class _View3(msgspec.Struct):
+    fid_list: list[int | str] = []
+
+
+class _Metadata3(msgspec.Struct):
+    vid: int | str
+    xy: list[float] = []
+    av: dict[str, Any] = {}
+
+
+class _Attribute3(msgspec.Struct):
+    aname: str
+    options: dict[str, Any] = {}
+
+
+class _Project3(msgspec.Struct):
+    file: dict[str, _File3]
+    view: dict[str, _View3]
+    metadata: dict[str, _Metadata3]
+    attribute: dict[str, _Attribute3] = {}
+
+
+_SHAPES_3: Mapping[float, tuple[str, tuple[str, ...]]] = {
+    1: ("point", ("cx", "cy")),
+    2: ("rect", ("x", "y", "width", "height")),
+    3: ("circle", ("cx", "cy", "r")),
+    4: ("ellipse", ("cx", "cy", "rx", "ry")),
+}
+"""The first number of `xy` in VIA 3, and what the others are."""
+
+_POINTS_3 = (5, 6, 7, 8)
+"""Lines, polylines, polygons and extreme points of a rectangle."""
 
 
 def is_via_json(keys: Mapping[str, bytes]) -> bool:
@@ -58,7 +101,11 @@ def is_via_json(keys: Mapping[str, bytes]) -> bool:
     (True, False)
     """
     one = next(iter(keys.values()), b"")
-    return _PROJECT in keys or (one.startswith(b"{") and b'"filename"' in one and b'"regions"' in one)
+    return (
+        _PROJECT in keys
+        or keys.keys() >= _PROJECT_3
+        or (one.startswith(b"{") and b'"filename"' in one and b'"regions"' in one)
+    )
 
 
 def is_via_csv(text: str) -> bool:
@@ -93,9 +140,11 @@ def read_via_json(path: Path, first: Iterable[Path] = ()) -> Annotations:
     SourceError
         If the file cannot be read or is not in the format.
     """
-    data = read_bytes(path)
+    data = read_json_bytes(path)
     try:
         keys = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        if keys.keys() >= _PROJECT_3:
+            return _read_project_3(msgspec.json.decode(data, type=_Project3), _Reader(path, first))
         content = msgspec.json.decode(keys.get(_PROJECT, data), type=dict[str, _Picture])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise SourceError(f"{path} is JSON, but no annotations of VIA ({error})") from None
@@ -106,6 +155,44 @@ def read_via_json(path: Path, first: Iterable[Path] = ()) -> Annotations:
         for number, region in enumerate(regions, start=1):
             reader.add_region(place, picture.filename, region, f"region {number}: ")
     return reader.annotations("VIA JSON", "image")
+
+
+def _read_project_3(project: _Project3, reader: _Reader) -> Annotations:
+    """Read a project of VIA 3, where files, views of them and what is marked in the views are apart."""
+    files = {fid: (place, one.fname) for place, (fid, one) in enumerate(project.file.items(), start=1)}
+    for place, name in files.values():
+        reader.add(place, name)
+    for key, one in project.metadata.items():
+        view = project.view.get(str(one.vid), _View3())
+        place, name = next((files[str(fid)] for fid in view.fid_list if str(fid) in files), (0, ""))
+        if not one.xy:  # about a file as a whole, or a time of a video
+            continue
+        region = _Region(_shape_3(one.xy), _attributes_3(one.av, project.attribute))
+        if name:
+            reader.add_region(place, name, region, f"metadata {key}: ")
+        else:
+            reason = f"metadata {key}: its view {brief(str(one.vid))} shows none of the files"
+            reader.faults.append(Fault(0, reason, _label(region.region_attributes)))
+    return reader.annotations("VIA JSON", "image")
+
+
+def _shape_3(xy: list[float]) -> dict[str, Any]:
+    """Return a shape of VIA 3 as VIA 2 writes it; one that is not known by its number."""
+    kind, *numbers = xy
+    if kind in _POINTS_3:
+        return {"name": "polygon", "all_points_x": numbers[::2], "all_points_y": numbers[1::2]}
+    name, keys = _SHAPES_3.get(kind, (f"shape {kind:g}", ()))
+    return {"name": name, **dict(zip(keys, numbers, strict=False))}
+
+
+def _attributes_3(values: Mapping[str, Any], known: Mapping[str, _Attribute3]) -> dict[str, Any]:
+    """Return attributes by their names, with the names of the options that are chosen."""
+    found = {}
+    for key, value in values.items():
+        one = known.get(key, _Attribute3(key))
+        words = value.split(",") if one.options and isinstance(value, str) else [value]
+        found[one.aname] = ", ".join(str(one.options.get(str(word), word)) for word in words)
+    return found
 
 
 def read_via_csv(path: Path, first: Iterable[Path] = ()) -> Annotations:
