@@ -77,7 +77,10 @@ async function begin() {
     photo: ({ name }) => label.refresh(name),
     proposals: ({ name }) => label.proposalsFor(name),
     order: (counts) => { label.showCounts(counts); reorder(); },
-    model: () => label.modelChanged(),
+    model: async () => {
+      await label.modelChanged();
+      if (current === "train") train();
+    },
     review: () => { if (current === "review") review(); },
     train: () => { if (current === "train") train(); },
     reload: () => location.reload(),

@@ -13,6 +13,9 @@ export class TrainTab {
   constructor(label) {
     this.label = label;
     this.section = byId("train");
+    this.form = el("div");
+    this.rest = el("div");
+    this.section.append(el("div", { className: "page" }, el("h2", {}, "A new model from the photos that are done"), this.form, this.rest));
     this.start_ = "fresh";
   }
 
@@ -30,7 +33,8 @@ export class TrainTab {
   #show() {
     const { phase, notes = [], stages = [], progress, problem, command } = this.state;
     const isBusy = ["preparing", "training", "measuring"].includes(phase);
-    const parts = [el("h2", {}, "A new model from the photos that are done"), this.#form(isBusy)];
+    this.#showForm(isBusy);
+    const parts = [];
     if (PHASES[phase]) parts.push(el("p", { className: "verdict" }, PHASES[phase]));
     if (progress && isBusy) {
       parts.push(el("p", {}, `${progress.part}${progress.detail ? `: ${progress.detail}` : ""}`),
@@ -41,9 +45,17 @@ export class TrainTab {
     if (stages.length) parts.push(this.#stages(stages));
     if (notes.length) parts.push(el("h2", {}, "What training says"), el("ul", {}, ...notes.map((note) => el("li", {}, note))));
     if (command) parts.push(el("h2", {}, "The same on the command line"), el("pre", {}, command));
+    this.rest.replaceChildren(...parts);
+  }
+
+  /** Made anew only where it changes: news come several times a second, and a button that is replaced gets no click. */
+  #showForm(isBusy) {
+    const shown = JSON.stringify([this.state.phase, isBusy, this.label.state.model, this.label.labels, this.label.current]);
+    if (shown === this.shownForm) return;
+    this.shownForm = shown;
     const focused = document.activeElement?.dataset?.keep;
-    this.section.replaceChildren(el("div", { className: "page" }, ...parts));
-    if (focused) this.section.querySelector(`[data-keep="${focused}"]`)?.focus();
+    this.form.replaceChildren(this.#form(isBusy));
+    if (focused) this.form.querySelector(`[data-keep="${focused}"]`)?.focus();
   }
 
   #form(isBusy) {
@@ -64,7 +76,7 @@ export class TrainTab {
 
   #result() {
     const { is_better, model, verdict, chart, names, new_model } = this.state;
-    const words = is_better ? `The new model is better and is used from now on: ${model}` :
+    const words = is_better ? `The new model is ${names.length > 1 ? "better and is " : ""}used from now on: ${model}` :
       `The model in use stays, as the new one is not better; that is kept in ${new_model}`;
     const drawing = new DOMParser().parseFromString(chart, "text/html").body.firstElementChild;
     const isPair = names.length > 1;
