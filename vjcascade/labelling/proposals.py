@@ -205,7 +205,7 @@ class Proposer:
         shown = np.flatnonzero(is_free & (probabilities >= LEAST_PROBABILITY))
         rows = zip(found.boxes[shown], found.scores[shown], probabilities[shown], strict=True)
         return [
-            Proposal(tuple(map(float, box)), round(float(score), 2), round(float(probability), 6))
+            Proposal(tuple(map(float, box)), round(float(score), 2), float(probability))
             for box, score, probability in rows
         ]
 
