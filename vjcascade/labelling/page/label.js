@@ -277,7 +277,8 @@ export class LabelTab {
     const width = this.views[0]?.frame.clientWidth || 800, height = this.views[0]?.frame.clientHeight || 600;
     const [roomWidth, roomHeight] = [width, height].map((side) => Math.ceil(pixelsNeeded(side)));
     post("ahead", { names: this.#upcoming(EXPECTED), width: roomWidth, height: roomHeight }).catch(() => {});
-    this.ahead = this.planned.map((name) => {
+    this.ahead = [];
+    for (const name of this.planned) {
       this.#fetch(name).then((photo) => {
         const scale = Math.min(width / photo.width, height / photo.height);
         const image = new Image();
@@ -285,8 +286,7 @@ export class LabelTab {
         image.decode().catch(() => {});
         this.ahead.push(image);
       }).catch(() => {});
-      return null;
-    }).filter(Boolean);
+    }
   }
 
   #showEnd() {
