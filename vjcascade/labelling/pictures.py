@@ -222,7 +222,22 @@ class Pictures:
 
 
 def copies_inside(photos: Photos, names: Iterable[str], room: Size) -> Iterator[Copy]:
-    """Yield the copies of photos that are shown in a room of the screen, without those that cannot be read."""
+    """Yield the copies of photos that are shown in a room of the screen, without those that cannot be read.
+
+    Parameters
+    ----------
+    photos : Photos
+        The photos.
+    names : iterable of str
+        Which of them, in their order.
+    room : Size
+        Pixels of the screen.
+
+    Yields
+    ------
+    Copy
+        As large as it is shown at least.
+    """
     for name in names:
         size = readable_size(photos, name)
         if size is not None:
