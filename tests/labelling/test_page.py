@@ -244,6 +244,16 @@ def test_two_thousand_photos(serve_folder, tmp_path, open_page):
     page.locator(".tile b", has_text="photo-0028.jpg").wait_for()
     page.keyboard.press("Enter")
     eventually(lambda: "1 of 2,000 photos done" in page.locator("#counts").inner_text())
+    page.evaluate(
+        """for (const [id, value] of [["filter", "all"], ["count", "2"]]) {
+          const choice = document.getElementById(id);
+          choice.value = value;
+          choice.dispatchEvent(new Event("change"));
+        }"""
+    )
+    eventually(lambda: page.locator(".tile b").all_inner_texts() == ["a.png", "b.png"])
+    page.wait_for_timeout(300)  # a screen that came too late would be shown by now
+    assert page.locator(".tile b").all_inner_texts() == ["a.png", "b.png"]
     assert page.problems == []
 
 

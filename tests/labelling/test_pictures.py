@@ -70,6 +70,19 @@ def test_cuts_show_their_part_of_the_photo(pictures):
     assert max(size_of(pictures.get(Cut("wide.jpg", (0, 0, 800, 400))))) == CUT_SIDE
 
 
+def test_each_photo_is_decoded_once_for_all_of_its_cuts(pictures, made):
+    cuts = [
+        Cut("wide.jpg", (400, 100, 100, 80)),
+        Cut("high.png", (0, 0, 50, 50)),
+        Cut("odd.png", (0, 0, 9, 9)),
+    ]
+    cuts.append(Cut("wide.jpg", (0, 0, 800, 400)))
+    pictures.make_cuts(cuts)
+    assert sorted(made) == ["high.png", "wide.jpg"]
+    assert [size_of(pictures.get(cut)) for cut in (cuts[0], cuts[3])] == [(100, 80), (200, 100)]
+    assert sorted(made) == ["high.png", "wide.jpg"]
+
+
 def test_a_picture_is_made_once_and_a_larger_copy_serves(pictures, made):
     larger = pictures.get(Copy("wide.jpg", 640))
     assert pictures.get(Copy("wide.jpg", 640)) == pictures.get(Copy("wide.jpg", 320)) == larger

@@ -7,6 +7,8 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,20 +89,29 @@ class Cut:
         """Return the pictures that serve, too: none."""
         return ()
 
+    def needs(self, size: Size) -> int:
+        """Return how many pixels the longer side of a photo of a size needs for the cut to be as large as it should be.
+
+        Examples
+        --------
+        >>> Cut("a.png", (0, 0, 400, 100)).needs(Size(4000, 3000))
+        2000
+        """
+        return round(max(size) * min(CUT_SIDE / max(self.box[2:]), 1.0))
+
     def pixels(self, photos: Photos) -> NDArray[np.uint8]:
         """Return the picture, as `Copy.pixels` does."""
-        x, y, width, height = self.box
         size = photos.size(self.name)
-        image = read_reduced(
-            photos.path(self.name), round(max(size) * min(CUT_SIDE / max(width, height), 1.0))
-        )
+        return self.out_of(read_reduced(photos.path(self.name), self.needs(size)), size)
+
+    def out_of(self, image: NDArray[np.uint8], size: Size) -> NDArray[np.uint8]:
+        """Return the part of a photo, given as a copy of any size, and how large the photo is."""
+        x, y, width, height = self.box
         scale = image.shape[1] / size.width
         left, top = round(x * scale), round(y * scale)
-        right, bottom = (
-            max(round((x + width) * scale), left + 1),
-            max(round((y + height) * scale), top + 1),
-        )
-        return np.ascontiguousarray(image[top:bottom, left:right])
+        right, bottom = max(round((x + width) * scale), left + 1), max(round((y + height) * scale), top + 1)
+        step = max(max(right - left, bottom - top) // CUT_SIDE, 1)
+        return np.ascontiguousarray(image[top:bottom:step, left:right:step])
 
 
 class Pictures:
@@ -182,6 +193,22 @@ class Pictures:
             self._expected = iter(wishes)
             self._changed.notify()
 
+    def make_cuts(self, cuts: Iterable[Cut]) -> None:
+        """Make cuts, and decode each photo only once for all of its own.
+
+        Parameters
+        ----------
+        cuts : iterable of Cut
+            Those of photos that cannot be read are left out.
+        """
+        for name, group in groupby(sorted(cuts, key=attrgetter("name")), attrgetter("name")):
+            of_photo = list(group)
+            with suppress(CascadeError, OSError):  # the page says so where it shows the cut
+                size = self._photos.size(name)
+                image = read_reduced(self._photos.path(name), max(one.needs(size) for one in of_photo))
+                for one in of_photo:
+                    self._keep(one, as_jpeg(one.out_of(image, size)))
+
     def close(self) -> None:
         """End the thread."""
         with self._changed:
@@ -199,8 +226,8 @@ class Pictures:
 
     def _keep(self, wish: Copy | Cut, made: bytes) -> None:
         with self._lock:
+            self._n_bytes += len(made) - len(self._kept.pop(wish, b""))
             self._kept[wish] = made
-            self._n_bytes += len(made)
             while self._n_bytes > self._memory and len(self._kept) > 1:
                 self._n_bytes -= len(self._kept.popitem(last=False)[1])
 

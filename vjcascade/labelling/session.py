@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from vjcascade.boosters.calibration import PlattScaling
-from vjcascade.errors import CascadeError, SettingsError
+from vjcascade.errors import SettingsError
 from vjcascade.evaluation import Candidate
 from vjcascade.formats.annotations.writing import WRITABLE, write_annotations
 from vjcascade.labelling.changes import Change, MarkDone, RejectPlace, decoded_changes
@@ -34,9 +33,6 @@ SECONDS_BETWEEN_ORDERS = 2.0
 
 FIRST_PHOTOS, FIRST_ROOM = 12, Size(1024, 768)
 """Of which copies are made before a page has asked for any: as one photo on a usual screen needs them."""
-
-FIRST_CUTS = 48
-"""Mistakes whose pictures are made before they are shown: more than a screen has."""
 
 KEPT_WORTH = 1e9
 """Frames that were kept on purpose come before all other photos."""
@@ -349,11 +345,8 @@ class Session:
         return Cut(mistake.photo, cut_around(mistake, self.photos.size(mistake.photo)))
 
     def _prepare(self, found: Sequence[Mistake]) -> None:
-        """Make pictures of mistakes before they are shown, and of further ones in the background."""
-        for mistake in found[:FIRST_CUTS]:
-            with suppress(CascadeError):
-                self._pictures.get(self._cut(mistake))
-        self._pictures.expect(map(self._cut, found[FIRST_CUTS:]))
+        """Make pictures of mistakes before they are shown."""
+        self._pictures.make_cuts(map(self._cut, found))
 
     def _use(self, path: Path) -> None:
         candidate = load_candidate(path, NOW)

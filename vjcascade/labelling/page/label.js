@@ -28,6 +28,7 @@ export class LabelTab {
     this.views = [];
     this.loading = [];
     this.isAccepting = false;
+    this.nStarts = 0;
     this.active = null;
     this.past = [];
     this.future = [];
@@ -40,9 +41,13 @@ export class LabelTab {
     this.showCounts(state);
   }
 
+  /** Show the first screen; where this is asked for anew before the photos' order is known, only the last one counts. */
   async start() {
+    this.nStarts += 1;
+    const number = this.nStarts;
+    this.planned = null;
     await this.refreshQueue();
-    await this.next();
+    if (number === this.nStarts) await this.next();
   }
 
   // What views ask of their owner
@@ -151,7 +156,8 @@ export class LabelTab {
   // The way through the photos
 
   async refreshQueue() {
-    const rows = await get("queue", { order: byId("order").value });
+    const order = byId("order").value, rows = await get("queue", { order });
+    if (byId("order").value !== order) return;  // changed meanwhile: that is asked for, too
     this.queue = rows;
     for (const [name, , , why] of rows) this.reasons.set(name, why);
   }
@@ -486,13 +492,11 @@ export class LabelTab {
     on("accept", () => this.acceptScreen());
     byId("sureness").hidden = !this.state.model;
     byId("sure").addEventListener("input", () => this.#setSure(byId("sure").value / 100));
-    const restart = async (id) => {
+    const restart = (id) => {
       store(id, byId(id).value);
       this.trail = this.place >= 0 && id === "count" ? this.trail.slice(0, this.place) : [];
-      this.planned = null;
       this.place = this.trail.length - 1;
-      await this.refreshQueue();
-      this.next();
+      this.start().catch((error) => complain(error.message));
     };
     for (const id of ["count", "order", "filter"]) byId(id).addEventListener("change", () => restart(id));
     const kinds = byId("export");
