@@ -225,6 +225,9 @@ def test_enter_takes_what_is_sure_and_goes_on(serve_folder, faces, face_model, o
     eventually(lambda: image_of(faces, "mirrored.png")["done"])
     assert all(len(boxes_of(faces, name)) >= 1 for name in ("astronaut.png", "mirrored.png", "pasted.png"))
     assert boxes_of(faces, "lawn.png") == []
+    served.session.hub.publish("order", **served.session.counts())
+    page.wait_for_timeout(500)
+    assert page.locator(".empty").is_visible()  # news do not lead back to what was shown
     page.keyboard.press("u")
     eventually(lambda: not image_of(faces, "mirrored.png")["done"] and not boxes_of(faces, "mirrored.png"))
     assert page.problems == []

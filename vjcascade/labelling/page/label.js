@@ -24,7 +24,7 @@ export class LabelTab {
     this.reasons = new Map();
     this.queue = [];
     this.trail = [];             // screens: lists of names
-    this.place = -1;
+    this.place = -1;             // in the trail; behind its last one when all were shown
     this.views = [];
     this.loading = [];
     this.isAccepting = false;
@@ -186,7 +186,6 @@ export class LabelTab {
 
   previous() {
     if (this.place > 0) this.#go(this.place - 1);
-    else if (this.place < 0 && this.trail.length) this.#go(this.trail.length - 1);
   }
 
   /** Accept what is sure on this screen, mark its photos as done, go on: all in one step, to be undone in one. */
@@ -297,7 +296,7 @@ export class LabelTab {
 
   #showEnd() {
     this.#layout(0);
-    this.place = -1;
+    this.place = this.trail.length;
     byId("previous").disabled = !this.trail.length;
     const words = this.queue.length ? "These were all. Show others above, review what the model makes of them, or train."
       : "There are no photos in this folder yet.";
@@ -330,7 +329,7 @@ export class LabelTab {
   async orderChanged() {
     await this.refreshQueue();
     for (const view of this.views) view.why.textContent = this.reasons.get(view.shownName) ?? "";
-    if (this.place < 0) this.next();
+    if (this.place === this.trail.length) this.next();  // perhaps there are more now
   }
 
   async modelChanged() {
@@ -339,7 +338,7 @@ export class LabelTab {
     byId("sureness").hidden = false;
     await this.refreshQueue();
     this.planned = null;
-    if (this.place >= 0) this.#go(this.place);
+    if (this.trail[this.place]) this.#go(this.place);
   }
 
   showCounts(counts) {
@@ -494,7 +493,7 @@ export class LabelTab {
     byId("sure").addEventListener("input", () => this.#setSure(byId("sure").value / 100));
     const restart = (id) => {
       store(id, byId(id).value);
-      this.trail = this.place >= 0 && id === "count" ? this.trail.slice(0, this.place) : [];
+      this.trail = this.trail[this.place] && id === "count" ? this.trail.slice(0, this.place) : [];
       this.place = this.trail.length - 1;
       this.start().catch((error) => complain(error.message));
     };
