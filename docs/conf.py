@@ -32,7 +32,7 @@ exclude_patterns = ["_extensions"]
 
 autodoc_typehints = "none"  # the sections of the docstrings have the types, in words
 autodoc_member_order = "bysource"
-autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_default_options = {"members": True}
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 default_role = "py:obj"  # docstrings name things in single backticks; what has an entry becomes a link

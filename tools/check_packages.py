@@ -22,6 +22,7 @@ IN_SDIST = (
     "CHANGELOG.md",
     "CITATION.cff",
     "CONTRIBUTING.md",
+    "Containerfile",
     "LICENSE",
     "README.md",
     "SECURITY.md",

@@ -131,13 +131,14 @@ def _home(thing: Any) -> str:
 
 
 def _options(thing: Any) -> str:
-    """Leave out fields of data classes, which the section Attributes has, and what scikit-learn makes."""
+    """Leave out fields of records, which the section Attributes has, and what scikit-learn makes."""
     if hasattr(thing, "set_fit_request"):
         return "   :exclude-members: set_fit_request, set_predict_request, set_score_request\n"
-    is_record = dataclasses.is_dataclass(thing) or hasattr(thing, "__struct_fields__")
-    if not (inspect.isclass(thing) and is_record):
+    names = getattr(thing, "__struct_fields__", None) or getattr(thing, "_fields", None)
+    if dataclasses.is_dataclass(thing):
+        names = [field.name for field in dataclasses.fields(thing)]
+    if not (inspect.isclass(thing) and names):
         return ""
-    names = getattr(thing, "__struct_fields__", None) or [field.name for field in dataclasses.fields(thing)]
     return f"   :exclude-members: {', '.join(names)}\n"
 
 
