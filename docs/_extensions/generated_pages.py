@@ -181,10 +181,12 @@ def command_pages() -> dict[str, str]:
 
     app = command_app()
     names = [name for name in app if not name.startswith("-")]
-    pages = {
-        name: app[name].generate_docs(output_format="markdown", usage_name=f"vjcascade {name}")
-        for name in names
-    }
+    pages = {}
+    for name in names:
+        text = app[name].generate_docs(output_format="markdown", usage_name=f"vjcascade {name}")
+        pages[name] = text.replace(
+            f"vjcascade {name} {name} ", f"vjcascade {name} "
+        )  # where the usage is our own
     rows = "\n".join(f"| [{name}]({name}.md) | {app[name].help.splitlines()[0]} |" for name in names)
     toc = "\n".join(names)
     codes = (

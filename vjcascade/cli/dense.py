@@ -61,9 +61,9 @@ class DenseOptions:
     mask : path
         With --dense: a picture of the same size, bright where the centre of the object may be.
     near_misses : int
-        With --dense: windows that only the last so many stages reject count, too; their scores are negative.
+        With --dense: count windows, too, that only the last N stages reject; their scores are negative.
     memory : int
-        With --dense: group the windows of so many frames of a video together.
+        With --dense: group the windows of N frames of a video together.
     """
 
     stride: CountOption | None = None

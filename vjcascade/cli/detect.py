@@ -61,13 +61,13 @@ def detect(  # noqa: PLR0913  each is a user's choice
     camera : int
         Watch this camera instead, until Ctrl-C; 0 is the first. Frames that come meanwhile are skipped and counted.
     every : int
-        Of video files, search one frame out of so many; 1 skips none.
+        Search every N-th frame of video files; 1 searches all.
     scale_factor : float
-        Ratio of neighbouring sizes that are tried; nearer to 1 finds more and takes longer. 1.1 if neither this nor
-        vjcascade tune says otherwise.
+        Ratio of neighbouring sizes that are tried; nearer to 1 finds more and takes longer. If not given, what
+        vjcascade tune chose, or 1.1.
     min_neighbors : int
-        A detection needs more overlapping windows than this; 0 gives every window. 3 if neither this nor vjcascade
-        tune says otherwise.
+        A detection needs more overlapping windows than this; 0 gives every window. If not given, what vjcascade tune
+        chose, or 3.
     min_ranking_score : float
         Leave out detections with a lower ranking score: the square roots of the scores of their windows, added up.
     min_size : Size
@@ -75,7 +75,7 @@ def detect(  # noqa: PLR0913  each is a user's choice
     max_size : Size
         Largest object, WIDTHxHEIGHT in pixels.
     untuned : bool
-        Leave the settings aside that vjcascade tune or train has put into the model, and use all its stages.
+        Ignore the settings that vjcascade tune or train stored in the model, and use all its stages.
     threads : int
         Processors to use; all if not given. The results do not depend on it.
     format : Format

@@ -35,9 +35,9 @@ class DetectionOptions:
     Attributes
     ----------
     scale_factor : float
-        Ratio of neighbouring sizes that are tried; 1.1 if neither this nor vjcascade tune says otherwise.
+        Ratio of neighbouring sizes that are tried; if not given, what vjcascade tune chose, or 1.1.
     min_neighbors : int
-        A detection needs more overlapping windows than this; 3 if neither this nor vjcascade tune says otherwise. The
+        A detection needs more overlapping windows than this; if not given, what vjcascade tune chose, or 3. The
         curve is always that of all groups of two windows or more.
     min_ranking_score : float
         Leave out detections with a lower ranking score; not on the curve.
@@ -111,7 +111,7 @@ def evaluate(
     output : path
         Folder for the report, report.html, and the numbers behind it: results.json, results.csv and curve.csv.
     untuned : bool
-        Leave the settings aside that vjcascade tune has put into the models.
+        Ignore the settings that vjcascade tune stored in the models.
     threads : int
         Processors to use; all if not given. The results do not depend on it.
     detection : DetectionOptions

@@ -76,7 +76,7 @@ For example: vjcascade review signs/cascade.xml scenes.json""",
     "live": """Try a model on the webcam or a video file, on a page in the browser, and keep frames to learn from.
 
 Needs the extra label. For example: vjcascade live signs/cascade.xml --output kept""",
-    "report": """Draw a report on a training run: one HTML file that needs nothing else.
+    "report": """Write a report on a training run: one HTML file that needs nothing else.
 
 It shows rounds, features, worst false alarms, costs and times; of a model trained elsewhere, what the file knows.
 

@@ -43,7 +43,7 @@ def negatives(
     output : path
         Folder for the pictures and frames with false alarms, as PNG files; what is in it stays.
     every : int
-        Of video files, search one frame out of so many; 1 skips none.
+        Search every N-th frame of video files; 1 searches all.
     min_neighbors : int
         As in vjcascade detect: a false alarm needs more overlapping windows than this; 0 keeps more.
     threads : int

@@ -15,7 +15,7 @@ REPORT_NAME = "report.html"
 
 
 def report(run: Path, /, *, output: Annotated[Path | None, Parameter(alias="-o")] = None) -> None:
-    """Draw a report on a training run.
+    """Write a report on a training run.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ def samples(  # noqa: PLR0913  each is a user's choice
     min_side : int
         Leave out crops whose shorter side has fewer pixels.
     limit : int
-        Use at most so many crops, the first ones; all if not given.
+        Use the first N crops only; all if not given.
     strict : bool
         Write nothing if any file or box cannot be used.
     threads : int

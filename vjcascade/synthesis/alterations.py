@@ -49,7 +49,7 @@ class Alterations:
     Attributes
     ----------
     strength : float
-        Of the ranges that are not given, in shares of the usual ones: 0 for none of these alterations.
+        Scales all ranges that are not given: 1 for the usual ones, 0 for none of these alterations.
     shift : float
         To each side, in sides of the object; usually 0.04.
     scaling : float

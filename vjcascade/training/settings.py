@@ -68,12 +68,12 @@ class TrainingSettings:
     costs : Costs
         What a missed positive and a false alarm cost; anything that `vjcascade.boosters.costs.parse_costs` takes.
     features : FeatureType
-        haar, or lbp: a pool of a twentieth, trained sooner and in less memory, tested in whole numbers; less accurate.
+        haar, or lbp: a twentieth of the features, so training is faster and needs less memory; less accurate.
     mode : HaarMode
-        Kinds of Haar features in the pool; without meaning for lbp.
+        Kinds of Haar features in the pool; ignored for lbp.
     copies : int or None
-        Altered copies of each crop, shifted, scaled and turned a little; None for what brings crops and copies to about
-        3,200, at most 15 of each.
+        Altered copies of each crop, shifted, scaled and turned a little; None for as many as bring crops and
+        copies to about 3,200, at most 15 of each.
     mirror : Mirror
         Whether every second copy is mirrored: auto does so unless crops can be distinguished from their mirror images.
     hit_rate : float
@@ -82,9 +82,9 @@ class TrainingSettings:
     false_alarm_rate : float
         Share of negatives that a stage may pass, in (0, 1).
     max_stages : int
-        Stages at most.
+        Maximum number of stages.
     max_weak : int
-        Weak classifiers in a stage at most.
+        Maximum number of weak classifiers in a stage.
     max_depth : int
         Depth of each weak classifier, 1 to 4: 1 is a stump.
     target_false_alarm_rate : float
@@ -93,12 +93,13 @@ class TrainingSettings:
         Negatives for each stage, the false alarms of the stage before included; None for twice the positives, at
         least 1,000 and at most half of `max_samples`.
     max_samples : int
-        Windows in a stage at most; positives beyond half of it, or beyond what the negatives leave, are left out.
+        Maximum number of windows in a stage; positives beyond half of it, or beyond what the negatives leave, are
+        left out.
     held_out : float
         Share of positives and photos kept from training to measure with, in [0, 0.5].
         Thresholds are tuned on the positives held out, so hit rates measured on these are slightly optimistic.
     max_windows : int
-        Windows that mining for one stage looks at, at most.
+        Maximum number of windows that mining for one stage looks at.
     hardest_negatives : bool
         Of the windows that mining finds, prefer those that pass the last stage by most. It looks at more windows then;
         false-alarm rates that are measured on training windows come out too high.
