@@ -8,6 +8,9 @@ from types import ModuleType
 
 from vjcascade.errors import MissingLibraryError
 
+SILENT = 0
+"""OpenCV's level of logging without a line."""
+
 
 @cache
 def opencv() -> ModuleType:
@@ -37,5 +40,6 @@ def opencv() -> ModuleType:
             "(for machines without a screen) and opencv-contrib-python"
         ) from error
     if "OPENCV_LOG_LEVEL" not in os.environ:
-        cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)
+        logging = getattr(cv2.utils, "logging", cv2)  # OpenCV 4.10 has the function itself in cv2
+        logging.setLogLevel(SILENT)
     return cv2
