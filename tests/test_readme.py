@@ -28,11 +28,13 @@ HOW_TO = PROJECT / "docs" / "how-to"
 NAMES = re.findall(r"^([\w-]+)$", (HOW_TO / "index.md").read_text(encoding="utf-8"), re.MULTILINE)
 TUTORIALS = ("migrating-from-cv2", "operating-point")
 """Those that have no pictures of their own; `test_tutorials` runs the others."""
-PAGES = [
-    README,
-    *((HOW_TO / f"{name}.md").read_text(encoding="utf-8") for name in NAMES),
-    *((PROJECT / "docs" / "tutorials" / f"{name}.md").read_text(encoding="utf-8") for name in TUTORIALS),
+FILES = [
+    PROJECT / "README.md",
+    *(HOW_TO / f"{name}.md" for name in NAMES),
+    *(PROJECT / "docs" / "tutorials" / f"{name}.md" for name in TUTORIALS),
+    PROJECT / "docs" / "reference" / "events.md",
 ]
+PAGES = [path.read_text(encoding="utf-8") for path in FILES]
 SNIPPETS = list(dict.fromkeys(block for page in PAGES for block in code_blocks(page, "python")))
 PICTURES = Path(skimage.__file__).parent / "data"
 
@@ -81,6 +83,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_all_pages_are_there():
     assert {path.stem for path in HOW_TO.glob("*.md")} == {*NAMES, "index"}
+
+
+def test_no_page_has_snippets_that_nobody_runs():
+    docs = PROJECT / "docs"
+    others = set(docs.rglob("*.md")) - {*FILES, docs / "readme.md"}
+    texts = {path: path.read_text(encoding="utf-8") for path in others if path.parent.name != "tutorials"}
+    with_code = [
+        path.name for path, text in texts.items() if code_blocks(text, "sh") or code_blocks(text, "python")
+    ]
+    assert with_code == []
 
 
 def test_commands_run(folder):
