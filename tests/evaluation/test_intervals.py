@@ -123,7 +123,7 @@ def test_pairs_tell_apart_what_single_intervals_do_not(rng):
             (-0.05, -0.08, -0.02),
             "log-average miss rate: a is better than b by 5.0 points (95 % CI 2.0 to 8.0)",
         ),
-        (EqualPoint(), (math.nan,) * 3, "recall = precision: not to be told from these scenes"),
+        (EqualPoint(), (math.nan,) * 3, "recall = precision: not known from these scenes"),
     ],
 )
 def test_verdicts(measure, interval, sentence):

@@ -84,7 +84,7 @@ class Difference:
         Returns
         -------
         str
-            Which is better and by how much, or that this is not to be told.
+            Which is better and by how much, or that this is not known.
         """
         low, high = 100 * self.interval.low, 100 * self.interval.high
         if math.isnan(low):

@@ -137,7 +137,7 @@ def test_mirror(rng: np.random.Generator, mirror: Mirror, facing: str, is_mirror
     assert (of_copies[:, 1] == is_light_left[:40]).all()
     (note,) = [note for note in positives.report.notes if note.startswith("of each")]
     assert ("every second one mirrored" in note) == is_mirrored
-    assert ("can be told from their mirror images" in note) == (mirror is Mirror.AUTO)
+    assert ("can be distinguished from their mirror images" in note) == (mirror is Mirror.AUTO)
 
 
 def test_copies_stay_with_their_crops(tmp_path: Path, rng: np.random.Generator) -> None:
