@@ -132,3 +132,13 @@ class StorageError(CascadeError, OSError):
     >>> issubclass(StorageError, OSError)
     True
     """
+
+
+class ClusterError(CascadeError, RuntimeError):
+    """A cluster cannot be reached, or lost its scheduler or all of its workers.
+
+    Examples
+    --------
+    >>> issubclass(ClusterError, CascadeError)
+    True
+    """

@@ -88,18 +88,6 @@ def suggest(name: str, names: Iterable[str]) -> str:
     return f"did you mean {near!r}?" if near else f"known are: {', '.join(names)}"
 
 
-def is_url(path: Path) -> bool:
-    """Tell whether a path is an address of the web or of a stream, such as https://host/picture.jpg.
-
-    Examples
-    --------
-    >>> is_url(Path("https://host/picture.jpg")), is_url(Path("C:/picture.jpg"))
-    (True, False)
-    """
-    scheme = path.parts[0] if path.parts else ""
-    return len(scheme) > 2 and scheme.endswith(":") and not path.exists()
-
-
 def near_file(path: Path, kind: Callable[[Path], bool] = Path.exists) -> str:
     """Return the name beside `path`, for which `kind` is true, that was probably meant by it, or nothing."""
     try:

@@ -222,7 +222,6 @@ def test_drawn_video(run, accept_all, blinking_video, tmp_path):
             ("a.png", "--min-size", "9x30", "--max-size", "40x20"),
             "--min-size 9x30 is larger than --max-size 40x20",
         ),
-        (("https://host.example/a.png",), "https://host.example/a.png: this is an address"),
         (("a.png", "rtsp://host.example/stream"), "download the file"),
         (("a.png", "-o", "result.png"), "--draw"),
         (("a.png", "-o", "nowhere/result.txt"), "no folder"),

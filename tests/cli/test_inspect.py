@@ -218,7 +218,7 @@ def test_a_page(run, easy, accept_all):
         (("{m}", "broken.png"), "broken.png"),
         (("{m}", "small.png"), "small.png: smaller than the window of the model, 24x24"),
         (("{m}", "film.mp4"), "film.mp4: this is a video"),
-        (("{m}", "https://example.org/a.png"), "this is an address"),
+        (("{m}", "rtsp://example.org/stream"), "download the file"),
         (("{m}", "--html", "{m}"), "would overwrite the model"),
         (("{m}", "small.png", "--html", "small.png"), "would overwrite the model or an input"),
         (("{m}", "--html", "no/page.html"), "there is no folder"),

@@ -50,6 +50,13 @@ def test_costs_are_measured_where_training_would_keep_features(program, monkeypa
     assert bench.TABLE_HEADER.splitlines()[0].count("|") == row.count("|")
 
 
+def test_cluster_benchmark(run):
+    size = ["--windows", "80", "--side", "8", "--rounds", "2", "--workers", "1"]
+    out = run("bench_clusters.py", "stage", *size, "--only", "threads")
+    assert "80 windows, 2,056 features, 2 rounds" in out
+    assert "| 1 threads |" in out
+
+
 def test_boosters_benchmark(run, tmp_path, rng):
     for folder, side in (("crops", 9), ("photos", 40)):
         (tmp_path / folder).mkdir()

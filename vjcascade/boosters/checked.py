@@ -55,10 +55,33 @@ def checked(booster: Booster) -> Booster:
     }
     for name in ("begin_round", "weigh"):
         methods[name] = _watching(name, methods[name])
-    names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
+    names = {
+        "is_watched": True,
+        "__module__": kind.__module__,
+        "__qualname__": kind.__qualname__,
+        "__doc__": kind.__doc__,
+    }
     watched = copy.copy(booster)
     watched.__class__ = type(kind.__name__, (kind,), names | methods)
     return watched
+
+
+def unchecked(booster: Booster) -> Booster:
+    """Return a copy of a booster as it was before `checked`: it can be sent to another process.
+
+    Examples
+    --------
+    >>> from vjcascade.boosters import Costs, make_booster
+    >>> plain = make_booster("adaboost", Costs())
+    >>> type(unchecked(checked(plain))) is type(plain)
+    True
+    """
+    if not hasattr(type(booster), "is_watched"):
+        return booster
+    plain = copy.copy(booster)
+    plain.__class__ = type(booster).__mro__[1]
+    plain.__dict__.pop("state_of_run", None)
+    return plain
 
 
 def _checking(name: str, method: Callable[..., Any], find_fault: Callable[..., str]) -> Callable[..., Any]:

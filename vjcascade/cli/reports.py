@@ -180,7 +180,7 @@ def run_key(*parts: str) -> str:
     Examples
     --------
     >>> run_key("model", "a.png")[:8]
-    '9e7bf9e7'
+    '3a3ee541'
     """
     digest = hashlib.sha256()
     for part in parts:

@@ -108,6 +108,7 @@ def train(  # noqa: PLR0913  each is a user's choice
     events: Path | None = None,
     memory: MemoryOption | None = None,
     threads: CountOption | None = None,
+    cluster: str | None = None,
     changes: Annotated[Settings | None, Parameter(name="*")] = None,
 ) -> None:
     """Train a cascade.
@@ -152,6 +153,9 @@ def train(  # noqa: PLR0913  each is a user's choice
         Memory to use, for example 1GiB or 800MB; most of the machine's if not given. The model does not depend on it.
     threads : int
         Processors to use; all if not given. The model does not depend on it.
+    cluster : str
+        Address of a Dask scheduler (tcp://host:8786) whose workers search photos and features; local:4 begins four
+        processes on this machine. The model does not depend on it.
     changes : dict
         Changes to the preset and to what the file says.
     """
@@ -195,6 +199,7 @@ def train(  # noqa: PLR0913  each is a user's choice
                 memory=memory,
                 n_threads=threads,
                 listener=listener,
+                client=cluster,
             )
         except KeyboardInterrupt as interrupt:
             raise type(interrupt)(log.what_is_left(model, resumed=resume)) from None

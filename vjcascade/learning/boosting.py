@@ -99,6 +99,7 @@ def boost(
         if not (vote.helps or literal):
             return
         state.add(vote.outputs[where], vote.alpha)
+        search.note(tree, vote)
         perfect = np.array_equal((vote.leaves >= 0)[where][counts], is_positive[counts])
         yield WeakClassifier(tree, vote.leaves, vote.alpha, perfect)
         if perfect and not literal:

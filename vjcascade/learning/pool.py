@@ -8,10 +8,11 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.boosters.base import Booster
+from vjcascade.boosters.base import Booster, Vote
 from vjcascade.boosters.state import BoostingState, Floats, Round
 from vjcascade.errors import SettingsError
 from vjcascade.learning.boosting import boost
+from vjcascade.learning.trees import Tree
 from vjcascade.learning.weak_splits import Stump
 
 
@@ -154,6 +155,9 @@ class PoolSearch:
         errors_n = round_.negative_part @ self._calls_positive
         best = booster.choose(errors_p, errors_n, round_)
         return [Stump(best, np.float32(0), (-1, 1), float(errors_p[best]), float(errors_n[best]))]
+
+    def note(self, tree: Tree, vote: Vote) -> None:
+        """Do nothing: the next round's weights say it all."""
 
     def values(self, feature: int) -> NDArray[np.generic]:
         """Return a weak classifier's outputs."""

@@ -17,28 +17,63 @@ from vjcascade.learning.weak_splits import SUBSETS, THRESHOLDS, Splits
 from vjcascade.parallel import run_all
 
 
-class Samples(Protocol):
-    """What a search needs to know of samples.
+class SampleValues(Protocol):
+    """What a choice among some features needs to know of samples.
 
     Attributes
     ----------
     labels : ndarray of shape (n_samples,), dtype int8
         +1 for positives, -1 for negatives.
-    bins : Bins
-        Each feature's values, sorted into bins that rise with the value; or codes, which have no order.
     splits : Splits
         How values are parted in two.
     """
 
     labels: NDArray[np.int8]
-    bins: Bins
     splits: Splits
 
     def values(self, features: NDArray[np.intp]) -> NDArray[np.generic]:
         """Return the values of some features, shape (n, n_samples)."""
 
 
-class WindowSamples:
+class Samples(SampleValues, Protocol):
+    """What a search needs to know of samples.
+
+    Attributes
+    ----------
+    bins : Bins
+        Each feature's values, sorted into bins that rise with the value; or codes, which have no order.
+    """
+
+    bins: Bins
+
+
+class WindowValues:
+    """The values of a pool of features in windows, without bins.
+
+    Parameters
+    ----------
+    pool : ndarray of shape (n_features,), dtype `FEATURE_DTYPE` or `LBP_DTYPE`
+        Features.
+    integrals : WindowIntegrals
+        Of the windows, the positives first.
+    n_positives : int
+        How many of them are positives.
+    """
+
+    def __init__(self, pool: NDArray[np.void], integrals: WindowIntegrals, n_positives: int) -> None:
+        self.pool = pool
+        self.integrals = integrals
+        self.n_positives = n_positives
+        self.labels = labels_of(n_positives, len(integrals))
+        self._family = family_of(pool)
+        self.splits: Splits = SUBSETS if self._family.is_categorical else THRESHOLDS
+
+    def values(self, features: NDArray[np.intp]) -> NDArray[np.generic]:
+        """Return the values of some features, exactly as the detector computes them, shape (n, n_windows)."""
+        return self._family.values(self.pool[features], self.integrals)
+
+
+class WindowSamples(WindowValues):
     """Windows seen through a pool of features.
 
     Parameters
@@ -60,17 +95,8 @@ class WindowSamples:
         n_positives: int,
         stayed: NDArray[np.intp] | None = None,
     ) -> None:
-        self.pool = store.pool
-        self.integrals = integrals
-        self.n_positives = n_positives
-        self.labels = labels_of(n_positives, len(integrals))
+        super().__init__(store.pool, integrals, n_positives)
         self.bins = store.bins_of(integrals, stayed)
-        self._family = family_of(self.pool)
-        self.splits: Splits = SUBSETS if self._family.is_categorical else THRESHOLDS
-
-    def values(self, features: NDArray[np.intp]) -> NDArray[np.generic]:
-        """Return the values of some features, exactly as the detector computes them, shape (n, n_windows)."""
-        return self._family.values(self.pool[features], self.integrals)
 
 
 def samples_of(

@@ -59,12 +59,13 @@ Why the result is that of a full scan
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.boosters import Booster, GiniGuide, Round, TwoErrorBounds
+from vjcascade.boosters import Booster, GiniGuide, Round, TwoErrorBounds, Vote
 from vjcascade.boosters.state import Floats
 from vjcascade.buffers import ReusableBuffer, release_pages
 from vjcascade.learning.criteria import (
@@ -76,9 +77,12 @@ from vjcascade.learning.criteria import (
     nth_smallest,
 )
 from vjcascade.learning.histograms import Histograms
-from vjcascade.learning.samples import Samples
+from vjcascade.learning.samples import Samples, SampleValues
 from vjcascade.learning.weak_splits import Stump
 from vjcascade.parallel import ordered_map
+
+if TYPE_CHECKING:
+    from vjcascade.learning.trees import Tree
 
 N_EXACT = 8
 """Features with the least binned loss whose thresholds are then set on the real values."""
@@ -122,6 +126,82 @@ class Search(Protocol):
     def values(self, feature: int) -> NDArray[np.generic]:
         """Return a feature's values on the training samples."""
 
+    def note(self, tree: Tree, vote: Vote) -> None:
+        """Hear of a weak classifier that was added, and what it votes."""
+
+
+class Found(NamedTuple):
+    """Features that a search has measured.
+
+    Attributes
+    ----------
+    features : ndarray of shape (n,), dtype intp
+        Their numbers, rising.
+    values : ndarray of shape (n,), dtype float64
+        Their least loss over bins.
+    guides : ndarray of shape (n,), dtype float64, or None
+        For a loss without bounds, by what they were chosen; else None.
+    """
+
+    features: NDArray[np.intp]
+    values: Floats
+    guides: Floats | None = None
+
+    def best(self, n: int) -> NDArray[np.intp]:
+        """Return the `n` of least loss, or all if they are fewer, rising."""
+        return self.features[indices_of_smallest(self.values, n)] if len(self.features) else self.features
+
+    def shortened(self, n: int) -> Found:
+        """Return what is left of it for a search of a pool of which this was a part, if the `n` best are asked for."""
+        if self.guides is not None or len(self.features) == 0:
+            return self
+        least = indices_of_smallest(self.values, n)
+        return Found(self.features[least], self.values[least])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Found]) -> Found:
+        """Return what was found in all parts of a pool, in their order."""
+        features, values = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+        if all(part.guides is None for part in parts):
+            return cls(features, values)
+        guides = np.concatenate([part.values if part.guides is None else part.guides for part in parts])
+        least = indices_of_smallest(guides, N_GUIDED)
+        return cls(features[least], values[least], guides[least])
+
+
+def stumps_of(
+    features: NDArray[np.intp], samples: SampleValues, round_: Round, booster: Booster, n_threads: int
+) -> list[Stump]:
+    """Return the best stumps of some features on their real values, in their order, then the two constant ones.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n,), dtype intp
+        Their numbers.
+    samples : SampleValues
+        Values.
+    round_ : Round
+        The round's weights.
+    booster : Booster
+        Judges stumps.
+    n_threads : int
+        Threads; the result does not depend on it.
+
+    Returns
+    -------
+    list of Stump
+        None for features that do no better than the constant ones.
+    """
+    splits = samples.splits
+    values = samples.values(features) if len(features) else np.empty((0, len(samples.labels)))
+    best = ordered_map(
+        lambda found: splits.best(*found, round_, booster),
+        zip(features.tolist(), values, strict=True),
+        n_threads,
+    )
+    constant = (splits.constant(side, round_) for side in (1, -1))
+    return [*(stump for stump in best if stump is not None), *constant]
+
 
 class StumpSearch:
     """The search for the best stumps over all features of some samples, by branch and bound.
@@ -134,15 +214,23 @@ class StumpSearch:
         Threads; results do not depend on it.
     space : ReusableBuffer, optional
         Where histograms are kept, if not in memory of their own.
+    n_in_pool : int, optional
+        Features of the whole pool, where this is the search of a part of it.
     """
 
-    def __init__(self, samples: Samples, n_threads: int = 1, space: ReusableBuffer | None = None) -> None:
+    def __init__(
+        self,
+        samples: Samples,
+        n_threads: int = 1,
+        space: ReusableBuffer | None = None,
+        n_in_pool: int | None = None,
+    ) -> None:
         self.samples = samples
         self.labels = samples.labels
-        self._splits = samples.splits
         self._n_threads = n_threads
         self._histograms = Histograms(samples.bins, n_threads, space)
         n_features = len(samples.bins)
+        self._leaves_out = (n_in_pool or n_features) > N_LIKELY
         evenly = np.linspace(0, n_features - 1, min(n_features, N_PROBES)).astype(np.intp)
         self._first_probes = np.unique(evenly)
         self._probes = self._first_probes
@@ -155,14 +243,10 @@ class StumpSearch:
         """
         features = self.best_features(round_, booster)
         release_pages(self.samples.bins.tiles)
-        values = self.samples.values(features)
-        best = ordered_map(
-            lambda found: self._splits.best(*found, round_, booster),
-            zip(features.tolist(), values, strict=True),
-            self._n_threads,
-        )
-        constant = (self._splits.constant(side, round_) for side in (1, -1))
-        return [*(stump for stump in best if stump is not None), *constant]
+        return stumps_of(features, self.samples, round_, booster, self._n_threads)
+
+    def note(self, tree: Tree, vote: Vote) -> None:
+        """Do nothing: the next round's weights say it all."""
 
     def values(self, feature: int) -> NDArray[np.generic]:
         """Return a feature's values on the training samples."""
@@ -184,31 +268,73 @@ class StumpSearch:
         ndarray of shape (n,), dtype intp
             Their numbers; fewer than `N_EXACT` in a pool that is smaller.
         """
-        losses = BinnedLosses(self.samples, round_, booster, self._n_threads)
-        if booster.loss_is_linear:
-            return self._least(criterion_of(booster.loss_bounds(0.0, 0.0, round_), losses), N_EXACT)
-        # Bounds and guides are close near a guess at the winner's errors: that of the best of a few features.
-        bounds = booster.loss_bounds(*losses.best(self._probes), round_)
-        criterion = criterion_of(bounds, losses)
-        if isinstance(bounds, GiniGuide) and bounds.is_loss:
-            return self._least(criterion, N_EXACT)
-        if isinstance(bounds, TwoErrorBounds):
-            among, values = self._branch_and_bound(criterion, N_EXACT)
-        else:
-            among = self._least(criterion, N_GUIDED)
-            values, _, _ = losses.least_losses(among)
-        self._probes = np.union1d(self._first_probes, among[indices_of_smallest(values, N_PROBES)])
-        return among[indices_of_smallest(values, N_EXACT)]
+        guess = None if booster.loss_is_linear else self.best_of(self._probes, round_, booster)[1:]
+        found = self.find(round_, booster, guess)
+        if guess is not None and len(found.features):
+            self._probes = np.union1d(self._first_probes, found.best(N_PROBES))
+        return found.best(N_EXACT)
 
-    def _least(self, criterion: Criterion, n: int) -> NDArray[np.intp]:
-        """Return the `n` features of least value, rising."""
-        among, values = self._branch_and_bound(criterion, n)
-        return among[indices_of_smallest(values, n)]
+    def best_of(
+        self, features: NDArray[np.intp], round_: Round, booster: Booster
+    ) -> tuple[float, float, float]:
+        """Return the split of least loss among those of some features, over bins.
+
+        Parameters
+        ----------
+        features : ndarray of shape (n,), dtype intp
+            Their numbers; at least one.
+        round_ : Round
+            The round's weights.
+        booster : Booster
+            Judges splits.
+
+        Returns
+        -------
+        tuple of float
+            Its loss, and its class-wise errors.
+        """
+        losses, errors_p, errors_n = self._losses(round_, booster).least_losses(features)
+        place = int(np.argmin(losses))
+        return float(losses[place]), float(errors_p[place]), float(errors_n[place])
+
+    def find(self, round_: Round, booster: Booster, guess: tuple[float, float] | None) -> Found:
+        """Return features among which those of least loss over bins are.
+
+        Parameters
+        ----------
+        round_ : Round
+            The round's weights.
+        booster : Booster
+            Judges splits.
+        guess : tuple of float or None
+            The class-wise errors of a good split, near which bounds and guides are close; None for a linear loss.
+
+        Returns
+        -------
+        Found
+            What searches of parts of the pool find, joined, has the same `Found.best` as what a search of all finds.
+        """
+        losses = self._losses(round_, booster)
+        bounds = booster.loss_bounds(*(guess or (0.0, 0.0)), round_)
+        criterion = criterion_of(bounds, losses)
+        is_loss = isinstance(bounds, TwoErrorBounds) or (isinstance(bounds, GiniGuide) and bounds.is_loss)
+        if booster.loss_is_linear or is_loss:
+            return Found(*self._branch_and_bound(criterion, N_EXACT))
+        among, guides = self._branch_and_bound(criterion, N_GUIDED)
+        if len(among) == 0:
+            return Found(among, guides)
+        least = indices_of_smallest(guides, N_GUIDED)
+        values, _, _ = losses.least_losses(among[least])
+        return Found(among[least], values, guides[least])
+
+    def _losses(self, round_: Round, booster: Booster) -> BinnedLosses:
+        return BinnedLosses(self.samples, round_, booster, self._n_threads)
 
     def _branch_and_bound(self, criterion: Criterion, n: int) -> tuple[NDArray[np.intp], Floats]:
         """Return features, rising, and their exact values: all that were measured before the others were pruned.
 
-        Of those whose value is below the criterion's ceiling, the `n` least are among them.
+        Of those below the criterion's ceiling, the `n` least are among them. In pools of more than `N_LIKELY`
+        features, there are no others.
         """
         ceiling = criterion.ceiling - 2 * SLACK
         bounds, among, values = self._pass(criterion, n)
@@ -234,6 +360,9 @@ class StumpSearch:
             among, values = np.append(among, batch), np.append(values, criterion.exact(batch))
         if not criterion.round_.is_part:  # the tolerance is that of whole rounds
             self._histograms.adapt_tolerance(n_open)
+        if self._leaves_out:  # which others were measured is chance
+            inside = np.flatnonzero(values <= ceiling)
+            among, values = among[inside], values[inside]
         order = np.argsort(among)
         return among[order], values[order]
 

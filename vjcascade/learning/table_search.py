@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vjcascade.boosters import Booster, Round
+from vjcascade.boosters import Booster, Round, Vote
 from vjcascade.boosters.base import TIE_TOLERANCE
 from vjcascade.boosters.hull import near_lower_hull
 from vjcascade.boosters.state import Floats
 from vjcascade.kernels.cuts import hulls_of_columns, least_of_columns
 from vjcascade.learning.samples import TableSamples, labels_of
 from vjcascade.learning.search import Search, StumpSearch
+from vjcascade.learning.trees import Tree
 from vjcascade.learning.weak_splits import THRESHOLDS, Stump, between, ends_of_equals, rising
 from vjcascade.parallel import blocks, ordered_map, physical_memory, run_all
 
@@ -115,6 +116,9 @@ class TableSearch:
             among = near_lower_hull(*errors)
         best = map(self._stump, stumps[:, among].T.tolist(), errors[:, among].T.tolist())
         return [*best, *(THRESHOLDS.constant(side, round_) for side in (1, -1))]
+
+    def note(self, tree: Tree, vote: Vote) -> None:
+        """Do nothing: the next round's weights say it all."""
 
     def values(self, feature: int) -> NDArray[np.generic]:
         """Return a feature's values on the training samples."""

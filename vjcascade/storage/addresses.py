@@ -148,7 +148,9 @@ def _system(address: str) -> tuple[Any, str]:
     except ImportError as error:  # fsspec names the library
         raise MissingLibraryError(f"{address}: {scheme}:// needs one more library: {error}") from None
     except ValueError as error:
-        raise SettingsError(f"{address}: this address is not understood ({error})") from None
+        raise SettingsError(
+            f"{address}: nothing can be read at {scheme}:// addresses ({error}); download the file and give its name"
+        ) from None
     return system, path
 
 

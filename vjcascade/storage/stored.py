@@ -142,6 +142,20 @@ File = Path | StoredFile
 def read_part(container: str, start: int, length: int) -> bytes:
     """Return a part of a local file, or of one at an address.
 
+    Parameters
+    ----------
+    container : str
+        The file: a path or an address.
+    start : int
+        First byte.
+    length : int
+        Bytes.
+
+    Returns
+    -------
+    bytes
+        As many.
+
     Raises
     ------
     FileNotFoundError

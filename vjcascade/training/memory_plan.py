@@ -121,6 +121,10 @@ class MemoryEstimate:
             + max(n_threads * WORKING_MEMORY, photo_memory),
         )
 
+    def without_features(self) -> MemoryEstimate:
+        """Return what the stage takes where others keep bins and histograms."""
+        return MemoryEstimate(0, 0, self.rest)
+
     def plan(self, memory: int, folder: Path, taken: int = 0) -> MemoryPlan:
         """Say where to keep what, so that a stage fits into memory.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from vjcascade.cascade import Cascade, checked_window
 from vjcascade.checks import checked_flag, checked_whole
+from vjcascade.clusters import open_cluster
 from vjcascade.errors import SettingsError, SourceError
 from vjcascade.files import MODEL_NAME, real_path, remove_leftovers
 from vjcascade.formats.annotations.reading import tells_boxes
@@ -31,6 +32,8 @@ from vjcascade.training.warm_start import BaseModel
 from vjcascade.types import Size
 
 if TYPE_CHECKING:
+    from distributed import Client
+
     from vjcascade.evaluation import Scenes
     from vjcascade.training.validation import Validation
 
@@ -59,6 +62,7 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
     memory: int | str | None = None,
     n_threads: int | None = None,
     listener: Listener = null_listener,
+    client: str | Client | None = None,
 ) -> Cascade:
     """Train a cascade from crops of the object and photos without it, on disk or in memory.
 
@@ -109,6 +113,10 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
         Threads; all processors if not given. The model does not depend on it.
     listener : Listener
         A function that gets events, such as `ProgressPrinter`, which prints them; see `vjcascade.training.events`.
+    client : str or distributed.Client, optional
+        A cluster of Dask whose workers search photos and features: a client, which stays open, the address of a
+        scheduler, or ``"local:4"`` for four processes on this machine. Workers read photos from the same paths or
+        addresses; what they cannot read is searched here. The model does not depend on it.
 
     Returns
     -------
@@ -125,6 +133,8 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
         or if another run is writing there.
     TrainingError
         If not even one stage can be trained.
+    ClusterError
+        If the cluster cannot be reached, or is lost; the stages before are saved.
     ModelError
         If the model to resume or to continue is damaged.
     OSError
@@ -168,6 +178,7 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
     budget = MemoryBudget(max(memory_limit - photos_limit - (resident_memory() or 0), LEAST_TO_DECODE))
     reader = Reader(n_threads, strict, listener, budget, label)
     with ExitStack() as stack:
+        cluster = stack.enter_context(open_cluster(client))
         if folder is not None:
             stack.enter_context(only_run_in(folder))
             remove_leftovers(folder)
@@ -201,6 +212,7 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
             memory_limit=memory_limit,
             n_threads=n_threads,
             listener=tell,
+            cluster=cluster,
         )
 
 

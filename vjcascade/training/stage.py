@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
 
@@ -12,12 +13,14 @@ from numpy.typing import NDArray
 from vjcascade.boosters import Costs, make_booster
 from vjcascade.boosters.thresholds import hit_rate_threshold, n_allowed_misses
 from vjcascade.cascade import THRESHOLD_EPSILON, Stage
+from vjcascade.clusters import Cluster
 from vjcascade.features.binning import spread_places
 from vjcascade.features.families import family_of
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.learning.boosting import WeakClassifier, boost
-from vjcascade.learning.samples import WindowSamples
-from vjcascade.learning.search import StumpSearch
+from vjcascade.learning.samples import WindowSamples, WindowValues
+from vjcascade.learning.search import Search, StumpSearch
+from vjcascade.learning.sharding import ShardedSearch
 from vjcascade.training.events import Listener, ProgressReporter, Rates, RoundDone, null_listener
 from vjcascade.training.memory_plan import MemoryPlan
 from vjcascade.training.settings import TrainingSettings
@@ -149,7 +152,7 @@ class _Scores:
 class _Panel:
     """What an ensemble scores on the training and the held-out windows, and which of them a rate is taken from."""
 
-    def __init__(self, samples: WindowSamples, windows: StageWindows, settings: TrainingSettings) -> None:
+    def __init__(self, samples: WindowValues, windows: StageWindows, settings: TrainingSettings) -> None:
         self._pool = samples.pool
         tilted = family_of(samples.pool).has_tilted(samples.pool)
         held_out = windows.held_out_positives, windows.held_out_negatives
@@ -230,6 +233,8 @@ class StageTrainer:
         Threads; results do not depend on it.
     listener : Listener
         Gets `Progress` and `RoundDone`.
+    cluster : Cluster, optional
+        Whose workers keep the bins and search them; results do not depend on it.
     """
 
     def __init__(
@@ -241,14 +246,15 @@ class StageTrainer:
         memory_plan: MemoryPlan | None = None,
         n_threads: int = 1,
         listener: Listener = null_listener,
+        cluster: Cluster | None = None,
     ) -> None:
         plan = memory_plan or MemoryPlan()
-        few = positives[spread_places(len(positives))]
+        self._few = positives[spread_places(len(positives))]
         family = family_of(pool)
-        self._tilted = family.has_tilted(pool)
-        self._store = family.bin_store(
-            pool, WindowIntegrals.of(few, tilted=self._tilted), n_threads, plan.bins
-        )
+        self._pool, self._tilted, self._cluster = pool, family.has_tilted(pool), cluster
+        if cluster is None:
+            few = WindowIntegrals.of(self._few, tilted=self._tilted)
+            self._store = family.bin_store(pool, few, n_threads, plan.bins)
         self._histograms = plan.histograms
         self._settings, self._n_threads, self._listener = settings, n_threads, listener
 
@@ -271,15 +277,19 @@ class StageTrainer:
         StageResult or None
             None if no weak classifier is better than chance.
         """
-        settings, clock = self._settings, clock or Stopwatch()
-        pool = self._store.pool
+        with ExitStack() as stack:
+            return self._train(windows, number, clock or Stopwatch(), stack)
+
+    def _train(
+        self, windows: StageWindows, number: int, clock: Stopwatch, stack: ExitStack
+    ) -> StageResult | None:
+        settings, pool = self._settings, self._pool
         progress = ProgressReporter(f"stage {number}: boosting", self._listener)
         training = np.concatenate([windows.positives, windows.negatives])
         progress.report(0, settings.max_weak, f"{len(pool):,} features of {len(training):,} windows")
         with clock.part("features"):
             integrals = WindowIntegrals.of(training, tilted=self._tilted)
-            samples = WindowSamples(self._store, integrals, len(windows.positives), windows.stayed)
-            search = StumpSearch(samples, self._n_threads, self._histograms)
+            samples, search = self._prepared(training, integrals, windows, stack)
         with clock.part("boosting"):
             weak, ended_by, panel = _grow(search, samples, windows, settings, number, progress)
         if not weak:
@@ -304,10 +314,26 @@ class StageTrainer:
             missed=windows.all_positives(panel.worst_positives(threshold)),
         )
 
+    def _prepared(
+        self,
+        training: NDArray[np.uint8],
+        integrals: WindowIntegrals,
+        windows: StageWindows,
+        stack: ExitStack,
+    ) -> tuple[WindowValues, Search]:
+        """Return the features of a stage's windows, and the search among them."""
+        n_positives = len(windows.positives)
+        if self._cluster is None:
+            samples = WindowSamples(self._store, integrals, n_positives, windows.stayed)
+            return samples, StumpSearch(samples, self._n_threads, self._histograms)
+        values = WindowValues(self._pool, integrals, n_positives)
+        sharded = ShardedSearch(self._cluster, values, training, self._few, self._n_threads)
+        return values, stack.enter_context(sharded)
+
 
 def _grow(
-    search: StumpSearch,
-    samples: WindowSamples,
+    search: Search,
+    samples: WindowValues,
     windows: StageWindows,
     settings: TrainingSettings,
     number: int,
@@ -357,7 +383,7 @@ def _as_stage(pool: NDArray[np.void], weak: Sequence[WeakClassifier], threshold:
 
 
 def _baseline(
-    search: StumpSearch, panel: _Panel, settings: TrainingSettings, n_weak: int, progress: ProgressReporter
+    search: Search, panel: _Panel, settings: TrainingSettings, n_weak: int, progress: ProgressReporter
 ) -> Rates:
     """Return what plain AdaBoost reaches with as many weak classifiers, its threshold set a posteriori."""
     booster = make_booster(BASELINE, Costs(), n_weak)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vjcascade.cascade import Cascade
+from vjcascade.clusters import Cluster
 from vjcascade.errors import TrainingError
 from vjcascade.features.families import FAMILIES
 from vjcascade.messages import pluralize
@@ -72,6 +73,7 @@ def train_stages(  # noqa: PLR0913  where all of a run comes together
     memory_limit: int | None = None,
     n_threads: int | None = None,
     listener: Listener = null_listener,
+    cluster: Cluster | None = None,
 ) -> Cascade:
     """Train a cascade, saving it after every stage.
 
@@ -96,6 +98,8 @@ def train_stages(  # noqa: PLR0913  where all of a run comes together
         Threads; all processors if not given. The result does not depend on it.
     listener : Listener
         Gets events; see `vjcascade.training.events`. The first is `RunBegun`, the last `Ended`.
+    cluster : Cluster, optional
+        Whose workers search photos and features; the result does not depend on it.
 
     Returns
     -------
@@ -115,10 +119,18 @@ def train_stages(  # noqa: PLR0913  where all of a run comes together
     n_threads = checked_threads(n_threads)
     photo_memory = max(search_memory(data.photos), search_memory(data.held_out_photos))
     estimate = _memory_estimate(state, data, settings, photo_memory, n_threads)
+    if cluster is not None:
+        estimate = estimate.without_features()
     plan = estimate.plan(checked_memory(memory_limit), state.scratch_folder, taken=resident_memory() or 0)
     pool = FAMILIES[settings.features].enumerate(state.cascade.window, settings.mode)
     trainer = StageTrainer(
-        pool, data.positives, settings, memory_plan=plan, n_threads=n_threads, listener=listener
+        pool,
+        data.positives,
+        settings,
+        memory_plan=plan,
+        n_threads=n_threads,
+        listener=listener,
+        cluster=cluster,
     )
     search = NegativesSearch(
         data.photos,
@@ -126,6 +138,7 @@ def train_stages(  # noqa: PLR0913  where all of a run comes together
         settings,
         plan.threads_that_search(photo_memory, n_threads),
         listener,
+        cluster,
     )
     survivors = Survivors(data, state.cascade, state.retained, n_threads)
     gauge = Gauge(data, state, validation, n_threads, listener)

@@ -124,6 +124,11 @@ class BackgroundImages:
         parts = (photo.digest + str(photo.ignored).encode() * bool(photo.ignored) for photo in self.photos)
         return hashlib.sha256(b"".join(parts)).hexdigest()
 
+    def as_sent(self, index: int) -> BackgroundImage:
+        """Return photo `index` for another process: with its pixels only if it has no file."""
+        photo = self.photos[index]
+        return replace(photo, pixels=None) if photo.decoding_memory else photo
+
     def ignored(self, index: int) -> NDArray[np.int32]:
         """Return the boxes of the objects in photo `index`, shape (n, 4): `x, y, w, h` in pixels."""
         return np.array(self.photos[index].ignored, np.int32).reshape(-1, 4)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.training.events import ProgressReporter
+from vjcascade.training.mining.far_scan import FarScan
 from vjcascade.training.mining.photo_scan import PhotoScan
 from vjcascade.training.mining.window_hash import window_hashes
 
@@ -69,13 +70,18 @@ class Collector:
         return min(len(self.windows) + self._n_waiting, self._n_wanted)
 
     @property
+    def n_of_interest(self) -> int:
+        """Windows that a photo may be asked for at most, now and later in the sweep."""
+        return max(self._share, self._depth)
+
+    @property
     def is_complete(self) -> bool:
         """Whether there is no use for more photos in this sweep."""
         return not self._hardest and self._n_within >= self.n_missing
 
-    def add(self, photo: PhotoScan) -> None:
+    def add(self, photo: PhotoScan | FarScan) -> None:
         """Take what there is use for from a photo."""
-        windows, sums = photo.take(max(self._share, self._depth), self._digests)
+        windows, sums = photo.take(self.n_of_interest, self._digests)
         self._blocks.append(_Block(windows, sums, np.arange(len(sums))))
         self._n_waiting += len(sums)
         self._n_within += min(len(sums), self._share)

@@ -18,19 +18,25 @@ large a share is needed. The next sweep looks at other windows, until enough are
 from __future__ import annotations
 
 import math
+import pickle
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
+from vjcascade.clusters import Cluster
 from vjcascade.detection.scales import Level
 from vjcascade.detection.scanner import Scanner
 from vjcascade.parallel import ordered_map
+from vjcascade.training.data.backgrounds import BackgroundImage
 from vjcascade.training.events import ProgressReporter
 from vjcascade.training.mining.collector import Collector, MiningEta
+from vjcascade.training.mining.far_scan import FarScan, ScanTask, scan_far
 from vjcascade.training.mining.photo_scan import PhotoScan
 from vjcascade.training.mining.row_sampling import RowSampler, truncate_rows
 from vjcascade.types import Size
@@ -58,6 +64,9 @@ class Photos(Protocol):
 
     def ignored(self, index: int, /) -> NDArray[np.int32]:
         """Return the boxes of the objects in a photo, shape (n, 4): `x, y, w, h` in its pixels, sides > 0."""
+
+    def as_sent(self, index: int, /) -> BackgroundImage:
+        """Return a photo as it is sent to the workers of a cluster."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +131,7 @@ def count_windows(photos: Photos, window: Size) -> int:
     return sum(sampler.n_windows for sampler in _samplers(photos, window))
 
 
-def mine_negatives(
+def mine_negatives(  # noqa: PLR0913  what is searched, for what, and how
     photos: Photos,
     cascade: Cascade,
     n_wanted: int,
@@ -131,6 +140,7 @@ def mine_negatives(
     known: NDArray[np.uint8] | Sequence[NDArray[np.uint8]] = (),
     n_threads: int,
     progress: ProgressReporter,
+    cluster: Cluster | None = None,
 ) -> Mined:
     """Collect windows that the cascade accepts.
 
@@ -154,6 +164,8 @@ def mine_negatives(
         Threads; the result does not depend on it.
     progress : ProgressReporter
         Who hears how far it is.
+    cluster : Cluster, optional
+        Whose workers scan the photos, in place of threads; the result does not depend on it.
 
     Returns
     -------
@@ -190,7 +202,13 @@ def mine_negatives(
         n_now = (SURPLUS_FOR_HARDEST if plan.hardest else SURPLUS) * collector.n_missing / pass_rate
         begin, end = end, min(end + max(n_now / search.n_windows, LEAST_SWEEP if end else 0), 1.0)
         eta.sweep_end = min(round(end * search.n_windows), plan.max_windows)
-        for found in search.sweep(rng, (begin, end), plan.max_windows, n_threads):
+        shares = begin, end
+        scans: Iterator[PhotoScan | FarScan] = (
+            search.sweep(rng, shares, plan.max_windows, n_threads)
+            if cluster is None
+            else search.far_sweep(rng, shares, plan.max_windows, cluster, collector)
+        )
+        for found in scans:
             collector.add(found)
             eta.tell(collector, search.n_searched, search.pass_rate)
             if collector.is_complete:
@@ -207,6 +225,7 @@ class _Task(NamedTuple):
 
     photo: int
     levels: list[Level]
+    sweep: int
 
 
 class _Search:
@@ -242,24 +261,59 @@ class _Search:
         n_threads: int,
     ) -> Iterator[PhotoScan]:
         """Yield what the photos give, in random order, from one share of their parts up to another."""
-        self._n_sweeps += 1
-        number = self._n_sweeps
-
-        def scan(task: _Task) -> PhotoScan:
-            photo, ignored = self._photos[task.photo], self._photos.ignored(task.photo)
-            found = PhotoScan(photo, ignored, task.levels, self._scanner)
-            rng_of_photo = np.random.default_rng([*self._seed, task.photo, number])
-            found.shuffle(rng_of_photo, hardest=self._hardest)
-            return found
-
-        order = rng.permutation(len(self._samplers)).tolist()
-        for found in ordered_map(scan, self._tasks(order, shares, max_windows), n_threads):
+        for found in ordered_map(self._scan, self._tasks(rng, shares, max_windows), n_threads):
             self.n_searched += found.n_searched
             self.n_accepted += found.n_accepted
             yield found
 
-    def _tasks(self, order: list[int], shares: tuple[float, float], max_windows: int) -> Iterator[_Task]:
-        """Yield the photos' parts, up to the greatest number of windows."""
+    def far_sweep(
+        self,
+        rng: np.random.Generator,
+        shares: tuple[float, float],
+        max_windows: int,
+        cluster: Cluster,
+        collector: Collector,
+    ) -> Iterator[PhotoScan | FarScan]:
+        """Yield what `sweep` does, scanned by a cluster. A photo that a worker cannot read is scanned here."""
+        tasks: deque[_Task] = deque()
+
+        def sent() -> Iterator[ScanTask]:
+            for task in self._tasks(rng, shares, max_windows):
+                tasks.append(task)
+                yield ScanTask(
+                    self._photos.as_sent(task.photo),
+                    self._photos.ignored(task.photo),
+                    task.levels,
+                    self._seed_of(task),
+                    self._hardest,
+                    collector.n_of_interest,
+                )
+
+        for packed in cluster.ordered_map(scan_far, pickle.dumps(self._scanner.cascade), sent()):
+            scan_here = partial(self._scan, tasks.popleft())
+            found: PhotoScan | FarScan = (
+                scan_here() if isinstance(packed, str) else FarScan(packed, scan_here)
+            )
+            self.n_searched += found.n_searched
+            self.n_accepted += found.n_accepted
+            yield found
+
+    def _scan(self, task: _Task) -> PhotoScan:
+        found = PhotoScan(
+            self._photos[task.photo], self._photos.ignored(task.photo), task.levels, self._scanner
+        )
+        found.shuffle(np.random.default_rng(self._seed_of(task)), hardest=self._hardest)
+        return found
+
+    def _seed_of(self, task: _Task) -> list[int]:
+        return [*self._seed, task.photo, task.sweep]
+
+    def _tasks(
+        self, rng: np.random.Generator, shares: tuple[float, float], max_windows: int
+    ) -> Iterator[_Task]:
+        """Begin a sweep: yield the photos' parts, up to the greatest number of windows."""
+        self._n_sweeps += 1
+        order = rng.permutation(len(self._samplers)).tolist()
         left = max_windows - self.n_searched
         for index in order:
             levels = self._samplers[index].sample(np.random.default_rng([*self._seed, index, 0]), *shares)
@@ -268,7 +322,7 @@ class _Search:
                 self.is_bounded = True
                 levels = truncate_rows(levels, left)
             if levels:
-                yield _Task(index, levels)
+                yield _Task(index, levels, self._n_sweeps)
             if self.is_bounded:
                 return
             left -= n_windows

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
+from vjcascade.clusters import Cluster
 from vjcascade.errors import TrainingError
 from vjcascade.features.families import family_of
 from vjcascade.messages import pluralize
@@ -68,6 +69,8 @@ class NegativesSearch:
         Results do not depend on it.
     listener : Listener
         Gets the progress, what is expected, and `MiningDone`.
+    cluster : Cluster, optional
+        Whose workers search the photos; results do not depend on it.
     """
 
     def __init__(
@@ -77,7 +80,9 @@ class NegativesSearch:
         settings: TrainingSettings,
         n_threads: int,
         listener: Listener,
+        cluster: Cluster | None = None,
     ) -> None:
+        self._cluster = cluster
         self._photos = photos
         self._held_out_photos = held_out_photos
         self._settings = settings
@@ -163,7 +168,14 @@ class NegativesSearch:
         )
         progress = ProgressReporter(f"stage {number}: mining {kind}", self._listener)
         mined = mine_negatives(
-            photos, cascade, n_missing, plan, known=retained, n_threads=self._n_threads, progress=progress
+            photos,
+            cascade,
+            n_missing,
+            plan,
+            known=retained,
+            n_threads=self._n_threads,
+            progress=progress,
+            cluster=self._cluster,
         )
         measured = max(mined.n_accepted, 1) / mined.n_searched if mined.n_searched else pass_rate
         return Negatives(np.concatenate([retained, mined.windows]), mined, measured)

@@ -1,0 +1,178 @@
+"""Training by a cluster of real processes: the same bytes as on one machine, whatever becomes of workers."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vjcascade import clusters
+from vjcascade.cli.main import run
+from vjcascade.clusters import open_cluster
+from vjcascade.errors import ClusterError, MissingLibraryError, SettingsError
+from vjcascade.imaging import write_image
+from vjcascade.training import Progress, RoundDone, TrainingSettings, train
+from vjcascade.training.events import Event
+
+distributed = pytest.importorskip("distributed")
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # what Dask warns of is not ours
+SETTINGS = TrainingSettings(max_stages=3, max_weak=10, n_negatives=300, copies=0)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Return a cluster of four processes, which tests make smaller."""
+    with distributed.LocalCluster(
+        n_workers=4, threads_per_worker=1, dashboard_address=None, memory_limit=0, silence_logs=50
+    ) as four:
+        yield four
+
+
+@pytest.fixture(scope="module")
+def crops() -> np.ndarray:
+    mean = np.where(np.arange(12) < 6, 150, 110)
+    return np.random.default_rng(0).normal(mean, 40, (120, 12, 12)).clip(0, 255).astype(np.uint8)
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("photos")
+    rng = np.random.default_rng(1)
+    for i in range(8):
+        write_image(folder / f"{i}.png", rng.integers(0, 256, (60, 80), np.uint8))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def train_on(
+    crops: np.ndarray, photos: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., bytes]:
+    """Return `train_on(client, ...)`: the bytes of a model."""
+
+    def train_on(client: Any, settings: TrainingSettings = SETTINGS, **options: Any) -> bytes:
+        output = tmp_path_factory.mktemp("model")
+        train(crops, photos, output, settings, window=(12, 12), client=client, **options)
+        return (output / "cascade.xml").read_bytes()
+
+    return train_on
+
+
+@pytest.fixture(scope="module")
+def expected(train_on: Callable[..., bytes]) -> bytes:
+    model = train_on(None, n_threads=1)
+    assert model.count(b"<stageThreshold>") == SETTINGS.max_stages
+    return model
+
+
+def test_a_cluster_of_any_size_trains_the_same_model(
+    cluster: Any, train_on: Callable[..., bytes], expected: bytes
+) -> None:
+    assert train_on(None, n_threads=4) == expected
+    for n_workers in (4, 2, 1):
+        with distributed.Client(cluster) as client:
+            cluster.scale(n_workers)
+            while len(client.nthreads()) != n_workers:
+                pass
+            assert train_on(client) == expected
+    cluster.scale(2)
+
+
+@pytest.mark.parametrize("when", ["boosting", "mining"])
+def test_a_worker_that_is_killed_changes_nothing(
+    when: str, cluster: Any, train_on: Callable[..., bytes], expected: bytes
+) -> None:
+    killed: list[str] = []
+    with distributed.Client(cluster) as client:
+        client.wait_for_workers(2)
+
+        def kill(event: Event) -> None:
+            is_now = (
+                isinstance(event, RoundDone) and event.stage == 2 and event.n_weak == 2
+                if when == "boosting"
+                else isinstance(event, Progress) and event.part == "stage 2: mining negatives"
+            )
+            if is_now and not killed:
+                worker, pid = sorted(client.run(os.getpid).items())[0]
+                killed.append(worker)
+                os.kill(pid, signal.SIGKILL)
+
+        assert train_on(client, listener=kill) == expected
+    assert killed
+
+
+@pytest.mark.parametrize("booster", ["cost-sensitive", "cost-generalized-logit"])
+def test_losses_that_are_not_linear(booster: str, cluster: Any, train_on: Callable[..., bytes]) -> None:
+    settings = TrainingSettings(
+        booster=booster, max_stages=1, max_weak=4, max_depth=2, n_negatives=300, copies=0
+    )
+    with distributed.Client(cluster) as client:
+        assert train_on(client, settings) == train_on(None, settings)
+
+
+def test_a_photo_that_workers_cannot_read_is_searched_here(
+    cluster: Any, train_on: Callable[..., bytes], expected: bytes
+) -> None:
+    def refuse(*_: Any) -> None:
+        from vjcascade.training.data import backgrounds
+        from vjcascade.training.mining import far_scan
+
+        def load(photo: backgrounds.BackgroundImage) -> None:
+            raise OSError(f"{photo.path}: not on this machine")
+
+        far_scan._kept.load = load  # type: ignore[method-assign,assignment]
+
+    with distributed.Client(cluster) as client:
+        client.run(refuse)
+        assert train_on(client) == expected
+
+
+def test_a_scheduler_that_is_lost_ends_the_run_with_a_sentence(train_on: Callable[..., bytes]) -> None:
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, silence_logs=50
+    ) as small:
+        client = distributed.Client(small.scheduler_address, timeout=2)
+
+        def lose(event: Event) -> None:
+            if isinstance(event, RoundDone):
+                small.close()
+
+        with pytest.raises(ClusterError, match=r"scheduler no longer answers.*resume"):
+            train_on(client, listener=lose)
+        with suppress(TimeoutError):
+            client.close(timeout=0)
+
+
+def test_nobody_answers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(clusters, "SECONDS_TO_CONNECT", 0.5)
+    assert run(["train", "crops", "photos", "--cluster", "tcp://127.0.0.1:9"]) == 2
+    assert "no scheduler answers there" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [("0.0.1", "has vjcascade 0.0.1"), (ImportError("no numba"), r"cannot import vjcascade \(no numba\)")],
+)
+def test_workers_that_would_compute_something_else_are_refused(answer: Any, reason: str) -> None:
+    class Answers:
+        def run(self, *_: Any, **__: Any) -> dict[str, Any]:
+            return {"tcp://a:1": OSError("it left"), "tcp://b:1": answer}
+
+    with pytest.raises(ClusterError, match=f"worker tcp://b:1 {reason}"):
+        clusters._check_versions(Answers())
+
+
+def test_what_is_no_cluster_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SettingsError, match="local:4"), open_cluster("local:0"):
+        pass
+    with pytest.raises(SettingsError, match="neither an address"), open_cluster(7):
+        pass
+    monkeypatch.setitem(__import__("sys").modules, "distributed", None)
+    with pytest.raises(MissingLibraryError, match=r"vjcascade\[cluster\]"), open_cluster("local:2"):
+        pass

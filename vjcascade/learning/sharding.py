@@ -1,0 +1,431 @@
+"""The search for a round's best stump by a cluster: each worker keeps the bins of some features for all samples.
+
+What is on the wire
+    When a stage begins, each worker gets its share of the pool and the pixels of all windows, and makes bins of them.
+    From then on a round sends the weak classifier that was added, some hundred bytes: each worker has the boosting
+    state of its own, and computes the round's weights from it as one machine does. A digest of the weights tells
+    whether they are the same, bit by bit (processors of other kinds may round otherwise); if not, and for the nodes of
+    trees, the weights themselves are sent. Workers answer with the best of their features over bins, and the losses:
+    at most some kilobytes. One machine decides among them, and sets the threshold on the real values, as always.
+
+Why the result is that of one machine
+    Each worker's search finds the best of its features as a full scan over bins would, whatever its histograms are; see
+    `vjcascade.learning.search`. So the best of all are among what they answer.
+
+When a worker is lost
+    Another one gets its share, with the state so far. Nothing else is done again.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import itertools
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vjcascade.boosters import Booster, BoostingState, Round, Vote
+from vjcascade.boosters.checked import unchecked
+from vjcascade.boosters.state import Floats
+from vjcascade.clusters import Cluster
+from vjcascade.features.families import family_of
+from vjcascade.features.integrals import WindowIntegrals
+from vjcascade.kernels.tiles import TILE
+from vjcascade.learning.samples import WindowSamples, WindowValues
+from vjcascade.learning.search import N_EXACT, N_PROBES, Found, StumpSearch, stumps_of
+from vjcascade.learning.trees import Tree
+from vjcascade.learning.weak_splits import Stump
+
+PLAIN, WITH_STATE, WITH_FEATURES = range(3)
+"""How much a worker is told: what has changed; the state and the weights as well; how to make its bins, too."""
+
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True, eq=False)
+class ShardSpec:
+    """What a worker needs to make the bins of some features.
+
+    Attributes
+    ----------
+    first : int
+        Number of the first of them in the whole pool.
+    n_in_pool : int
+        Features of the whole pool.
+    pool : ndarray of shape (n_features,)
+        They.
+    windows : ndarray of shape (n, h, w), dtype uint8
+        All training windows, the positives first.
+    n_positives : int
+        How many are positives.
+    few : ndarray of shape (m, h, w), dtype uint8
+        Positives by which bins are laid out.
+    tilted : bool
+        Whether the whole pool has tilted features.
+    """
+
+    first: int
+    n_in_pool: int
+    pool: NDArray[np.void]
+    windows: NDArray[np.uint8]
+    n_positives: int
+    few: NDArray[np.uint8]
+    tilted: bool
+
+
+class Added(NamedTuple):
+    """A weak classifier that was added: its tree, the features of its stumps in order, and what it votes."""
+
+    tree: Tree
+    features: NDArray[np.void]
+    outputs: Floats
+    alpha: float
+
+
+class Weights(NamedTuple):
+    """The weights of a round as they are."""
+
+    positive_part: Floats
+    negative_part: Floats
+    positive_weight: float
+    negative_weight: float
+    is_part: bool
+
+
+class Question(NamedTuple):
+    """What a worker is asked in a round.
+
+    Attributes
+    ----------
+    booster : Booster
+        Judges splits.
+    n_rounds : int
+        Rounds done.
+    added : tuple of Added
+        What was added since the last round that all workers have heard of.
+    digest : bytes
+        Of the weights.
+    probes : ndarray of dtype intp, or None
+        Features, by their numbers in the whole pool, of which the best split is asked for; None for a search.
+    guess : tuple of float or None
+        For a search; see `StumpSearch.find`.
+    state : BoostingState or None
+        The state, for a worker that does not have it.
+    weights : Weights or None
+        The weights, if they do not follow from the state.
+    """
+
+    booster: Booster
+    n_rounds: int
+    added: tuple[Added, ...]
+    digest: bytes
+    probes: NDArray[np.intp] | None
+    guess: tuple[float, float] | None
+    state: BoostingState | None = None
+    weights: Weights | None = None
+
+
+Answer = Found | tuple[float, float, float]
+"""Of a search; or the loss and the errors of the best of the probes."""
+
+
+class Shard:
+    """A worker's features: their bins, the search among them, and the state of the boosting run.
+
+    Parameters
+    ----------
+    spec : ShardSpec
+        What they are.
+    n_threads : int
+        Of the worker.
+    """
+
+    def __init__(self, spec: ShardSpec, n_threads: int) -> None:
+        family, few = family_of(spec.pool), WindowIntegrals.of(spec.few, tilted=spec.tilted)
+        store = family.bin_store(spec.pool, few, n_threads)
+        samples = WindowSamples(store, WindowIntegrals.of(spec.windows, tilted=spec.tilted), spec.n_positives)
+        self._samples, self._family, self._first = samples, family, spec.first
+        self._search = StumpSearch(samples, n_threads, n_in_pool=spec.n_in_pool)
+        self._state = BoostingState.start(samples.labels)
+
+    def answer(self, question: Question) -> Answer | None:
+        """Return what is asked for; None if state or weights are not those that the question is about."""
+        self._follow(question)
+        if self._state.n_rounds != question.n_rounds:
+            return None
+        booster = question.booster
+        if question.weights is None:
+            round_ = booster.begin_round(self._state)
+            if digest_of(round_) != question.digest:
+                return None
+        else:
+            given = question.weights
+            round_ = Round(
+                given.positive_part,
+                given.negative_part,
+                self._state,
+                given.positive_weight,
+                given.negative_weight,
+                given.is_part,
+            )
+        if question.probes is not None:
+            if len(question.probes) == 0:
+                return np.inf, 0.0, 0.0
+            return self._search.best_of(question.probes - self._first, round_, booster)
+        found = self._search.find(round_, booster, question.guess).shortened(N_PROBES)
+        return found._replace(features=found.features + self._first)
+
+    def _follow(self, question: Question) -> None:
+        """Bring the state up to date."""
+        if question.state is not None:
+            self._state = question.state
+        elif question.n_rounds == 0:
+            self._state = BoostingState.start(self._samples.labels)
+        elif self._state.n_rounds + len(question.added) == question.n_rounds:
+            for one in question.added:
+                features = dict(zip([stump.feature for stump in one.tree.stumps], one.features, strict=True))
+                where = one.tree.leaves_of(lambda feature, known=features: self._values(known[feature]))  # type: ignore[misc]
+                self._state.add(one.outputs[where], one.alpha)
+
+    def _values(self, feature: np.void) -> NDArray[np.generic]:
+        values: NDArray[np.generic] = self._family.values(
+            np.array([feature], self._samples.pool.dtype), self._samples.integrals
+        )[0]
+        return values
+
+
+def digest_of(round_: Round) -> bytes:
+    """Return what tells the weights of a round from others."""
+    digest = hashlib.blake2b(np.ascontiguousarray(round_.positive_part).data, digest_size=16)
+    digest.update(np.ascontiguousarray(round_.negative_part).data)
+    digest.update(np.array([round_.positive_weight, round_.negative_weight]).data)
+    return digest.digest()
+
+
+_shards: dict[str, Shard] = {}
+"""Those of this worker."""
+
+
+def ask_shard(key: str, spec: ShardSpec | None, n_threads: int, question: Question) -> Answer | None:
+    """On a worker: make a shard, if it is told how, and ask it.
+
+    Parameters
+    ----------
+    key : str
+        Of the shard.
+    spec : ShardSpec or None
+        How to make it; None if it is there.
+    n_threads : int
+        Threads of the worker.
+    question : Question
+        What is asked.
+
+    Returns
+    -------
+    Found, tuple of float, or None
+        The answer; None if the shard is not there, or does not know enough.
+    """
+    if spec is not None:
+        _shards[key] = Shard(spec, n_threads)
+    shard = _shards.get(key)
+    return None if shard is None else shard.answer(question)
+
+
+def drop_shard(key: str) -> None:
+    """On a worker: forget a shard."""
+    _shards.pop(key, None)
+
+
+@dataclass
+class _Part:
+    """A share of the pool, and who has it."""
+
+    features: slice
+    worker: str
+    n_threads: int
+    is_built: bool = False
+
+
+class ShardedSearch:
+    """The search for the best stumps by the workers of a cluster. A context manager: they forget their features.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        Its workers; those that join later are asked from the next stage on, or when another is lost.
+    samples : WindowValues
+        The whole pool, and all windows.
+    windows : ndarray of shape (n, h, w), dtype uint8
+        The windows.
+    few : ndarray of shape (m, h, w), dtype uint8
+        Positives by which bins are laid out.
+    n_threads : int
+        Threads of this machine; results do not depend on it.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        samples: WindowValues,
+        windows: NDArray[np.uint8],
+        few: NDArray[np.uint8],
+        n_threads: int,
+    ) -> None:
+        self.labels = samples.labels
+        self._cluster, self._samples, self._windows, self._few = cluster, samples, windows, few
+        self._n_threads = n_threads
+        self._tilted = family_of(samples.pool).has_tilted(samples.pool)
+        self._key = (
+            f"{id(self):x}-{next(_numbers)}-{hashlib.blake2b(windows.data, digest_size=8).hexdigest()}"
+        )
+        n_features = len(samples.pool)
+        threads = cluster.workers()
+        bounds = np.cumsum([0, *threads.values()]) / sum(threads.values()) * n_features
+        edges = [min(round(edge / TILE) * TILE, n_features) for edge in bounds[:-1]] + [n_features]
+        self._parts = [
+            _Part(slice(start, stop), worker, threads[worker])
+            for worker, (start, stop) in zip(threads, itertools.pairwise(edges), strict=True)
+            if stop > start
+        ]
+        self._state: BoostingState | None = None
+        self._added: list[Added] = []
+        self._is_told = False
+        evenly = np.linspace(0, n_features - 1, min(n_features, N_PROBES)).astype(np.intp)
+        self._probes = self._first_probes = np.unique(evenly)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            alive = self._cluster.workers()
+            dropped = [
+                self._cluster.submit_to(part.worker, drop_shard, self._key_of(part))
+                for part in self._parts
+                if part.worker in alive
+            ]
+            for future in dropped:
+                self._cluster.is_done(future)
+
+    def note(self, tree: Tree, vote: Vote) -> None:
+        """Keep a weak classifier that was added, for the workers."""
+        features = self._samples.pool[[stump.feature for stump in tree.stumps]]
+        if self._is_told:
+            self._added, self._is_told = [], False
+        self._added.append(Added(tree, features, vote.outputs, vote.alpha))
+
+    def values(self, feature: int) -> NDArray[np.generic]:
+        """Return a feature's values on the training samples."""
+        values: NDArray[np.generic] = self._samples.values(np.array([feature]))[0]
+        return values
+
+    def candidates(self, round_: Round, booster: Booster) -> list[Stump]:
+        """Return what `StumpSearch.candidates` does."""
+        if round_.state is not self._state:  # another boosting run on the same windows
+            self._state, self._added = round_.state, []
+        guess = None
+        if not booster.loss_is_linear:
+            _, *errors = min(self._ask(round_, booster, self._probes, None), key=lambda one: one[0])
+            guess = errors[0], errors[1]
+        found = Found.joined(self._ask(round_, booster, None, guess))
+        if guess is not None and len(found.features):
+            self._probes = np.union1d(self._first_probes, found.best(N_PROBES))
+        return stumps_of(found.best(N_EXACT), self._samples, round_, booster, self._n_threads)
+
+    def _ask(
+        self,
+        round_: Round,
+        booster: Booster,
+        probes: NDArray[np.intp] | None,
+        guess: tuple[float, float] | None,
+    ) -> list[Any]:
+        """Return the answers of all parts of the pool, in their order."""
+        plain = unchecked(booster)
+        digest = digest_of(round_)
+        weights = Weights(
+            round_.positive_part,
+            round_.negative_part,
+            round_.positive_weight,
+            round_.negative_weight,
+            round_.is_part,
+        )
+
+        def question(part: _Part, level: int) -> Question:
+            in_part = None
+            if probes is not None:
+                in_part = probes[(probes >= part.features.start) & (probes < part.features.stop)]
+            return Question(
+                plain,
+                round_.state.n_rounds,
+                tuple(self._added),
+                digest,
+                in_part,
+                guess,
+                copy.deepcopy(round_.state) if level >= WITH_STATE else None,
+                weights if level >= WITH_STATE or round_.is_part else None,
+            )
+
+        answers: dict[int, Answer] = {}
+        levels = [PLAIN if part.is_built else WITH_FEATURES for part in self._parts]
+        waiting = {
+            i: self._send(part, question(part, levels[i]), levels[i]) for i, part in enumerate(self._parts)
+        }
+        while waiting:
+            for i, part in enumerate(self._parts):
+                if i not in waiting or not self._cluster.is_done(waiting[i]):
+                    continue
+                if self._cluster.died_of(waiting[i]):
+                    part.worker = ""
+                    continue
+                answer = self._cluster.result(waiting.pop(i))
+                if answer is None:
+                    levels[i] += 1
+                    waiting[i] = self._send(part, question(part, levels[i]), levels[i])
+                else:
+                    part.is_built, answers[i] = True, answer
+            for i in self._lost(waiting):
+                levels[i] = WITH_FEATURES
+                waiting[i] = self._send(self._parts[i], question(self._parts[i], levels[i]), levels[i])
+        self._is_told = True
+        return [answers[i] for i in range(len(self._parts))]
+
+    def _send(self, part: _Part, question: Question, level: int) -> Any:
+        """Ask the worker of a part of the pool."""
+        spec = self._spec(part) if level == WITH_FEATURES else None
+        return self._cluster.submit_to(
+            part.worker, ask_shard, self._key_of(part), spec, part.n_threads, question
+        )
+
+    def _lost(self, waiting: Iterable[int]) -> list[int]:
+        """Give what workers had that are lost to others; return which parts of the pool that were."""
+        if not waiting:
+            return []
+        alive = self._cluster.workers()
+        lost = [i for i in waiting if self._parts[i].worker not in alive]
+        for i in lost:
+            n_parts = Counter(part.worker for part in self._parts)
+            worker = min(alive, key=lambda one: (n_parts[one] / alive[one], one))
+            self._parts[i] = _Part(self._parts[i].features, worker, alive[worker])
+        return lost
+
+    def _key_of(self, part: _Part) -> str:
+        return f"{self._key}-{part.features.start}"
+
+    def _spec(self, part: _Part) -> ShardSpec:
+        return ShardSpec(
+            part.features.start,
+            len(self._samples.pool),
+            self._samples.pool[part.features],
+            self._windows,
+            self._samples.n_positives,
+            self._few,
+            self._tilted,
+        )
