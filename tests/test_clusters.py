@@ -23,7 +23,7 @@ from vjcascade.training.events import Event
 distributed = pytest.importorskip("distributed")
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what Dask warns of is not ours
-SETTINGS = TrainingSettings(max_stages=3, max_weak=10, n_negatives=300, copies=0)
+SETTINGS = TrainingSettings(max_stages=2, max_weak=8, n_negatives=300, copies=0)
 
 
 @pytest.fixture(scope="module")

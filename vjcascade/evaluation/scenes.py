@@ -191,7 +191,7 @@ def read_scenes(
         raise SourceError(
             f"scenes: {path} ({read.format}) has no box: without objects there is nothing to find; {ADVICE}"
         )
-    return Scenes(spelled(Path(source)), scenes, read.format, read.notes)
+    return Scenes(spelled(str(source)), scenes, read.format, read.notes)
 
 
 def _local(source: str | PathLike[str]) -> Path:

@@ -181,7 +181,7 @@ class Listing:
 
 def name_of(source: Source) -> str:
     """Return what a source is called: its path as given, or "memory"."""
-    return spelled(Path(source)) if isinstance(source, str | os.PathLike) else "memory"
+    return spelled(os.fspath(source)) if isinstance(source, str | os.PathLike) else "memory"
 
 
 def list_pictures(
