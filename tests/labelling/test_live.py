@@ -117,6 +117,7 @@ def test_a_video_in_the_browser(serve_folder, tmp_path, face_model, drawn_faces,
     eventually(lambda: words.inner_text()[0] not in "0k")
     page.keyboard.press("f")
     kept = eventually(lambda: list(folder.glob("live-*-false-alarm.png")))
+    eventually(lambda: kept[0].name in {row[0] for row in served.get("queue")})
     marked = eventually(lambda: served.get(f"photo?name={kept[0].name}")["false_alarms"])
     assert overlaps(np.array(marked), np.array([FACE])).max() > 0.4
     page.locator("nav [data-tab=label]").click()

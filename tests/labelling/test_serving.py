@@ -51,6 +51,7 @@ def test_kill_leaves_every_box_that_was_answered(start_process, photos):
     on_disk = json.loads((photos / "labels.json").read_text())
     assert answered <= {one["id"] for one in on_disk["annotations"]}
     assert answered <= set(Store(Photos.below(photos), photos / "labels.json").labels("a.png").boxes)
+    (photos / ".vjcascade-0123456789abcdef.tmp").touch()  # as one that is killed while it writes
     process, again = start_process(photos)
     assert again == address  # so that open pages go on
     process.send_signal(signal.SIGINT)

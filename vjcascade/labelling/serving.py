@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Meta
 
 from vjcascade.errors import DeviceError, MissingLibraryError
-from vjcascade.files import read_at_most, write_atomic
+from vjcascade.files import read_at_most, remove_leftovers, write_atomic
 from vjcascade.labelling.app import MISSING, make_app
 from vjcascade.labelling.guard import App, Guard
 from vjcascade.labelling.hub import Hub
@@ -122,6 +122,7 @@ def serve(
     folder = site.labels.absolute().parent
     with ExitStack() as stack:
         stack.enter_context(only_run_in(folder, taken=TAKEN))
+        remove_leftovers(folder)
         store = Store(site.photos, site.labels)
         prepare(store)
         listening, token = stack.enter_context(_address(folder, port))
