@@ -218,7 +218,8 @@ def draw_missed(hands: Hands, photo: Photo, truth: Sequence[Sequence[float]]) ->
     for number, box in enumerate(truth):
         if number not in found:
             hands.draw(photo, box)
-    hands.page.wait_for_function(SAVED)
+            hands.page.wait_for_function(SAVED)
+            hands.page.wait_for_timeout(NEWS)
 
 
 def draw_line(hands: Hands, photos: Sequence[Photo], truth: dict[str, list[list[float]]]) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from vjcascade.checking.descriptors import Region, describe, signatures
-from vjcascade.checking.discriminant import Discriminant, deal
+from vjcascade.checking.discriminant import Discriminant, split_groups
 from vjcascade.checking.near_copies import ALIKE, groups_of, pairs_alike
 from vjcascade.checking.reach import Reach
 from vjcascade.training.mining.row_sampling import RowSampler
@@ -55,7 +55,10 @@ def test_scores_come_from_others(rng):
     first, second = rng.normal(1, 1, (100, 20)), rng.normal(-1, 1, (100, 20))
     first[0] = -30 * np.ones(20)
     found = Discriminant.between(
-        first.astype(np.float32), second.astype(np.float32), deal(np.arange(100), 0), deal(np.arange(100), 0)
+        first.astype(np.float32),
+        second.astype(np.float32),
+        split_groups(np.arange(100), 0),
+        split_groups(np.arange(100), 0),
     )
     assert found.first[0] < -1
     assert found.accuracy > 0.95

@@ -78,7 +78,7 @@ def test_the_next_model_has_learned_them(run, tmp_path, rng, model):
     ran = run(
         *("train", model.parents[1] / "pos", model.parents[1] / "neg", "--output", tmp_path / "new"),
         *("--continue", model, "--more-negatives", tmp_path / "alarms", "--stages", "3", "--max-weak", "2"),
-        *("--negatives", "60", "--no-baseline", "--memory", "1GiB"),
+        *("--negatives", "60", "--no-baseline", "--memory", "4GiB"),
     )
     assert ran.code == 0, ran.err
     assert "going on with" in ran.out

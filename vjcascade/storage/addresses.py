@@ -32,12 +32,12 @@ def spelled(place: str | PurePath) -> str:
     return f"{found[1].lower()}://{found[2]}" if found else str(place)
 
 
-def is_address(place: str) -> bool:
+def is_url(place: str) -> bool:
     """Tell whether a place, as `spelled` returns it, is an address.
 
     Examples
     --------
-    >>> is_address("s3://bucket/photos"), is_address("C:/photos")
+    >>> is_url("s3://bucket/photos"), is_url("C:/photos")
     (True, False)
     """
     return _ADDRESS.fullmatch(place) is not None

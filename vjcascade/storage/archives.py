@@ -10,7 +10,7 @@ from typing import IO, Any
 
 from vjcascade.errors import SourceError
 from vjcascade.messages import memory_size
-from vjcascade.storage.addresses import file_size, is_address, read_address
+from vjcascade.storage.addresses import file_size, is_url, read_address
 from vjcascade.storage.stored import StoredFile
 
 MAX_MEMBERS = 5_000_000
@@ -173,7 +173,7 @@ def _checked(container: str, found: Iterable[StoredFile]) -> list[StoredFile]:
 
 
 def _opened(container: str) -> IO[bytes]:
-    if not is_address(container):
+    if not is_url(container):
         return Path(container).open("rb")
     return io.BufferedReader(_FileAtAddress(container), _READ_AHEAD)
 

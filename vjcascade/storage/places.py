@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from vjcascade.errors import SourceError, StorageError
 from vjcascade.messages import memory_size
-from vjcascade.storage.addresses import is_address, list_files, spelled
+from vjcascade.storage.addresses import is_url, list_files, spelled
 from vjcascade.storage.archives import archive_kind, members_of
 from vjcascade.storage.stored import StoredFile
 
@@ -110,7 +110,7 @@ def is_place(source: str | PathLike[str]) -> bool:
     (True, True, False)
     """
     name = spelled(Path(source) if not isinstance(source, str) else source)
-    if is_address(name) and not Path(source).exists():
+    if is_url(name) and not Path(source).exists():
         return True
     if _RANGE.search(name) and not Path(source).exists():
         return True
@@ -148,7 +148,7 @@ def open_place(source: str | PathLike[str]) -> Place:
     """
     name = spelled(source if isinstance(source, str) else Path(source))
     shards = expanded(name)
-    if len(shards) > 1 or not is_address(name) or name.lower().endswith(ARCHIVE_SUFFIXES):
+    if len(shards) > 1 or not is_url(name) or name.lower().endswith(ARCHIVE_SUFFIXES):
         return Place(name, tuple(one for shard in shards for one in members_of(shard)))
     files = tuple(StoredFile(address, "", 0, size, size) for address, size in list_files(name))
     if not files:
@@ -201,7 +201,7 @@ def local_file(source: Path) -> Path:
     SourceError, StorageError
         If there is none at the address, or it cannot be fetched.
     """
-    if not is_address(spelled(source)) or source.exists():
+    if not is_url(spelled(source)) or source.exists():
         return source
     place = open_place(source)
     if not place.is_single:

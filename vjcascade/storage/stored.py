@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from vjcascade.errors import ImageError, StorageError
-from vjcascade.storage.addresses import is_address, read_address
+from vjcascade.storage.addresses import is_url, read_address
 
 _ZIP_HEADER = 30
 """Bytes before the name of a member of a zip."""
@@ -163,7 +163,7 @@ def read_part(container: str, start: int, length: int) -> bytes:
     StorageError
         If it cannot be read, or ends before.
     """
-    if is_address(container):
+    if is_url(container):
         return read_address(container, start, length)
     with Path(container).open("rb") as file:
         file.seek(start)
