@@ -246,3 +246,9 @@ def test_what_cannot_be_resumed_is_refused(tmp_path: Path, capsys: pytest.Captur
     write_image(tmp_path / "a.png", np.zeros((30, 30), np.uint8))
     assert run(["detect", "frontalface", str(tmp_path / "a.png"), "--resume"]) == 2
     assert "--resume needs --format jsonl and --output" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_pipes_are_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert not is_place(tmp_path / "pipe")

@@ -109,14 +109,14 @@ def is_place(source: str | PathLike[str]) -> bool:
     >>> is_place("s3://bucket/photos"), is_place("shard-{000..099}.tar"), is_place("photos")
     (True, True, False)
     """
-    name = spelled(Path(source) if not isinstance(source, str) else source)
-    if is_url(name) and not Path(source).exists():
-        return True
-    if _RANGE.search(name) and not Path(source).exists():
+    name, path = spelled(source if isinstance(source, str) else Path(source)), Path(source)
+    if (is_url(name) or _RANGE.search(name)) and not path.exists():
         return True
     try:
-        with Path(source).open("rb") as file:
-            head = file.read(512) if Path(source).is_file() else b""
+        if not path.is_file():  # to open a pipe would wait for its writer
+            return False
+        with path.open("rb") as file:
+            head = file.read(512)
     except OSError:
         return False
     return bool(archive_kind(head)) or name.lower().endswith(
