@@ -224,7 +224,7 @@ def open_cluster(given: Any) -> Iterator[Cluster | None]:
         import distributed
     except ImportError:
         raise MissingLibraryError(
-            "clusters need Dask; install it with: pip install 'vjcascade[cluster]'"
+            "clusters need Dask, which is not installed: pip install distributed"
         ) from None
     with ExitStack() as stack:
         client = given

@@ -140,7 +140,7 @@ def test_the_missing_library_is_named(
     with pytest.raises(MissingLibraryError, match=r"pip install 'vjcascade\[cloud\]'"):
         open_place("s3://bucket/photos")
     assert run(["detect", "frontalface", "s3://bucket/photos"]) == 2
-    assert "vjcascade[cloud]" in capsys.readouterr().err
+    assert "pip install 'fsspec[http]'" in capsys.readouterr().err
 
 
 def test_the_library_of_a_place_is_named() -> None:

@@ -140,7 +140,7 @@ def _system(address: str) -> tuple[Any, str]:
         from fsspec.core import url_to_fs
     except ImportError:
         raise MissingLibraryError(
-            f"{address}: files at addresses need fsspec; install it with: pip install 'vjcascade[cloud]'"
+            f"{address}: files at addresses need fsspec, which is not installed: pip install 'fsspec[http]'"
         ) from None
     scheme = address.split("://", maxsplit=1)[0]
     try:
