@@ -137,7 +137,7 @@ def test_the_missing_library_is_named(
         return original(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without_fsspec)
-    with pytest.raises(MissingLibraryError, match=r"pip install 'vjcascade\[cloud\]'"):
+    with pytest.raises(MissingLibraryError, match=r"pip install 'fsspec\[http\]'"):
         open_place("s3://bucket/photos")
     assert run(["detect", "frontalface", "s3://bucket/photos"]) == 2
     assert "pip install 'fsspec[http]'" in capsys.readouterr().err
