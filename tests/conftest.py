@@ -36,6 +36,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     n_workers = min(default_threads(), MAX_WORKERS)
     if is_whole and is_free and not is_worker and n_workers > 1:
         config.option.numprocesses = n_workers
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a worker has one processor
         config.option.dist = "loadfile"  # fixtures of a module are made once
         config.option.loadscopereorder = False  # files of few tests take longest: not last
 

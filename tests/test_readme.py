@@ -52,18 +52,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for i, face in enumerate(faces):
         small = resize_crop(np.round(face * 255).astype(np.uint8), Size(14, 14))
         write_image(folder / "crops" / f"{i}.png", small)
-    for i, name in enumerate(("brick", "grass", "gravel") * 4):
-        photo = read_image(PICTURES / f"{name}.png")
-        write_image(folder / "photos" / f"{i}.png", photo[40 * i : 40 * i + 60, :80])
+    bricks = read_image(PICTURES / "brick.png")
+    for i in range(12):
+        write_image(folder / "photos" / f"{i}.png", bricks[40 * i : 40 * i + 30, :40])
     astronaut = read_image(PICTURES / "astronaut.png")
     write_image(folder / "picture.png", astronaut)
     logo = np.zeros((20, 20, 4), np.uint8)
     logo[2:18, 2:18] = [200, 30, 30, 255]
     logo[8:12, 4:16, :3] = 255
     Image.fromarray(logo, "RGBA").save(folder / "logo.png")
-    with VideoSink(folder / "drive.mp4", 10, Size(160, 160)) as sink:
+    with VideoSink(folder / "drive.mp4", 10, Size(60, 60)) as sink:
         for left in range(140, 152, 4):
-            sink.write(np.ascontiguousarray(astronaut[20:180, left : left + 160]))
+            sink.write(np.ascontiguousarray(astronaut[420:480, left : left + 60]))
     scene = read_gray(PICTURES / "coins.png")[:80, :100].copy()
     scene[20:45, 30:55] = np.round(faces[1] * 255)
     write_image(folder / "scene.png", scene)

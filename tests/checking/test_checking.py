@@ -12,7 +12,7 @@ from PIL import Image
 from vjcascade.checking import Level, Topic, check
 from vjcascade.checking.results import as_json, next_steps, text_lines, verdict
 from vjcascade.errors import SourceError
-from vjcascade.imaging import resize_crop
+from vjcascade.imaging import read_image, resize_crop
 from vjcascade.types import Size
 
 N_CROPS = 90
@@ -164,8 +164,8 @@ def test_files_are_named_with_what_exif_did(good, tmp_path):
 
 
 @pytest.mark.data
-def test_clean_faces_have_no_warning(shared_data):
-    faces = shared_data("faces-train") / "lfw" / "val"
-    photos = shared_data("negatives-test")
-    result = check(faces, photos)
-    assert [str(one) for one in result.warnings] == []
+def test_clean_faces_have_no_other_warning_than_that_they_are_few(shared_data):
+    faces = sorted((shared_data("faces-train") / "lfw" / "val").iterdir())[::3]
+    photos = sorted(path for path in shared_data("negatives-test").rglob("*") if path.suffix == ".jpg")[::4]
+    result = check([read_image(path) for path in faces], [read_image(path) for path in photos])
+    assert set(topics(result)) <= {Topic.FEW, Topic.REACH}  # a third of the crops, a quarter of the photos

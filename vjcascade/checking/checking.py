@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from vjcascade.cascade import checked_window
 from vjcascade.checking import plain
@@ -159,7 +160,10 @@ def check(  # noqa: PLR0913  as `vjcascade.train`, which it looks ahead to
     reader = Reader(n_threads, False, _only_progress(listener), budget, label)
     crops = reader.positives(positives, window, min_side, CopyRule.of(settings))
     photos = reader.photos(negatives, crops, photos_limit)
-    return _Check(crops, photos, settings, n_threads, listener).run()
+    with threadpool_limits(
+        1, "blas"
+    ):  # its threads wait for ours, on busy processors 40 times as long as one takes
+        return _Check(crops, photos, settings, n_threads, listener).run()
 
 
 def _only_progress(listener: Listener) -> Listener:

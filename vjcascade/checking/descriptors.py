@@ -174,14 +174,17 @@ def _edges(stack: Rows) -> Rows:
     down[:, 1:-1] = stack[:, 2:] - stack[:, :-2]
     strength = np.hypot(across, down)
     direction = np.arctan2(down, across) * np.float32(N_DIRECTIONS / (2 * np.pi)) % N_DIRECTIONS
-    first = np.floor(direction)
-    beyond = direction - first
-    first = first.astype(np.int8) % N_DIRECTIONS
+    first = direction.astype(np.intp)
+    beyond = strength * (direction - first)
     n_rows, n_columns = height // CELL, width // CELL
-    cells = np.empty((n, n_rows, n_columns, N_DIRECTIONS), np.float32)
-    for i in range(N_DIRECTIONS):
-        share = np.where(first == i, 1 - beyond, 0) + np.where(first == (i - 1) % N_DIRECTIONS, beyond, 0)
-        cells[..., i] = (strength * share).reshape(n, n_rows, CELL, n_columns, CELL).sum(axis=(2, 4))
+    cell = np.arange(height)[:, None] // CELL * n_columns + np.arange(width) // CELL
+    cell = (cell + n_rows * n_columns * np.arange(n)[:, None, None]) * N_DIRECTIONS
+    shares = ((first, strength - beyond), (first + 1, beyond))
+    sums = sum(
+        np.bincount((cell + which % N_DIRECTIONS).ravel(), share.ravel(), n * n_rows * n_columns * N_DIRECTIONS)
+        for which, share in shares
+    )
+    cells = np.asarray(sums, np.float32).reshape(n, n_rows, n_columns, N_DIRECTIONS)
     energy = np.pad((cells**2).sum(axis=-1), ((0, 0), (1, 1), (1, 1)), mode="edge")
     around = sum(energy[:, i : i + n_rows, j : j + n_columns] for i in range(3) for j in range(3)) / 9
     cells /= np.sqrt(around + (CELL * CELL * LEAST_EDGE) ** 2)[..., None]
