@@ -181,7 +181,9 @@ def _edges(stack: Rows) -> Rows:
     cell = (cell + n_rows * n_columns * np.arange(n)[:, None, None]) * N_DIRECTIONS
     shares = ((first, strength - beyond), (first + 1, beyond))
     sums = sum(
-        np.bincount((cell + which % N_DIRECTIONS).ravel(), share.ravel(), n * n_rows * n_columns * N_DIRECTIONS)
+        np.bincount(
+            (cell + which % N_DIRECTIONS).ravel(), share.ravel(), n * n_rows * n_columns * N_DIRECTIONS
+        )
         for which, share in shares
     )
     cells = np.asarray(sums, np.float32).reshape(n, n_rows, n_columns, N_DIRECTIONS)

@@ -37,6 +37,9 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_LEAF = re.compile(rf"\s* < (?P<tag> {_NAME} ) > (?P<text> [^<\0]*+ ) </ (?P=tag) >", re.VERBOSE)
+"""Most of a cascade, in a third of the time that its four tokens take."""
+
 _ATTRIBUTE = re.compile(rf"""\s ({_NAME}) \s* = \s* (?: "([^"]*)" | '([^']*)' )""", re.VERBOSE)
 _AFTER_THE_END = re.compile(
     r"(?: \s | \0[^\n]* | <!-- .*? (?: --> | \Z ) )*+ (?P<strange> (?! <opencv_storage [\s>] ) . )?",
@@ -65,14 +68,20 @@ def parse_xml(text: str, *, comments_in: str) -> Node:
         One sentence for each kind of file that is no XML, no harmless XML, or not of OpenCV's FileStorage.
     """
     builder = _Builder(comments_in)
-    for token in tokens(text):
+    position = 0
+    while not builder.is_whole:
+        leaf = _LEAF.match(text, position)
+        token = leaf or _token_at(text, position)
         try:
-            builder.add(token)
+            if leaf:
+                builder.add_leaf(leaf["tag"], leaf["text"])
+            else:
+                builder.add(token)
         except ModelError as error:
-            raise ModelError(f"line {line_of(text, token.start())}: {error}") from None
-        if builder.is_whole:
-            break
-    rest = _AFTER_THE_END.match(text, token.end())
+            place = leaf.start("tag") if leaf else token.start()
+            raise ModelError(f"line {line_of(text, place)}: {error}") from None
+        position = token.end()
+    rest = _AFTER_THE_END.match(text, position)
     if rest and rest["strange"]:
         place = rest.start("strange")
         raise ModelError(
@@ -97,11 +106,16 @@ def tokens(text: str) -> Iterator[re.Match[str]]:
     """
     position = 0
     while True:
-        token = _TOKEN.match(text, position)
-        if token is None:
-            raise _syntax_error(text, position)
+        token = _token_at(text, position)
         yield token
         position = token.end()
+
+
+def _token_at(text: str, position: int) -> re.Match[str]:
+    token = _TOKEN.match(text, position)
+    if token is None:
+        raise _syntax_error(text, position)
+    return token
 
 
 class Element(NamedTuple):
@@ -228,6 +242,12 @@ class _Builder:
                 self._add_text(token["comment"] if is_metadata else " ")
             case "instruction":
                 self._check_instruction(token)
+
+    def add_leaf(self, tag: str, text: str) -> None:
+        """Take an element that holds no other."""
+        self._start(tag)
+        self._add_text(text)
+        self._end(tag)
 
     def _check_instruction(self, token: re.Match[str]) -> None:
         """Refuse an XML declaration behind anything; other instructions do nothing."""
