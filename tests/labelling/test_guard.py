@@ -130,8 +130,8 @@ def test_requests_that_a_browser_marks_as_foreign_are_refused(served, site):
         "picture?name=/etc/passwd&side=100",
         "photo?name=../secret.png",
         "picture?name=a.png%00&side=100",
-        "review/-1",
-        "review/999",
+        "review/pictures?numbers=-1",
+        "review/pictures?numbers=999",
     ],
 )
 def test_paths_outside_are_refused(served, path):

@@ -63,11 +63,12 @@ def test_copies_are_as_large_as_needed_and_no_larger(pictures, folder):
 
 
 def test_cuts_show_their_part_of_the_photo(pictures):
-    small = np.asarray(Image.open(io.BytesIO(pictures.get(Cut("wide.jpg", (400, 100, 100, 80))))))
+    part, whole = pictures.cuts([Cut("wide.jpg", (400, 100, 100, 80)), Cut("wide.jpg", (0, 0, 800, 400))])
+    small = np.asarray(Image.open(io.BytesIO(part)))
     assert small.shape == (80, 100)
     assert small[:, 0].mean() == pytest.approx(100, abs=3)
     assert small[:, -1].mean() == pytest.approx(125, abs=3)
-    assert max(size_of(pictures.get(Cut("wide.jpg", (0, 0, 800, 400))))) == CUT_SIDE
+    assert max(size_of(whole)) == CUT_SIDE
 
 
 def test_each_photo_is_decoded_once_for_all_of_its_cuts(pictures, made):
@@ -75,11 +76,13 @@ def test_each_photo_is_decoded_once_for_all_of_its_cuts(pictures, made):
         Cut("wide.jpg", (400, 100, 100, 80)),
         Cut("high.png", (0, 0, 50, 50)),
         Cut("odd.png", (0, 0, 9, 9)),
+        Cut("wide.jpg", (0, 0, 800, 400)),
     ]
-    cuts.append(Cut("wide.jpg", (0, 0, 800, 400)))
-    pictures.make_cuts(cuts)
+    wide, _, odd, whole = first = pictures.cuts(cuts)
     assert sorted(made) == ["high.png", "wide.jpg"]
-    assert [size_of(pictures.get(cut)) for cut in (cuts[0], cuts[3])] == [(100, 80), (200, 100)]
+    assert odd == b""
+    assert [size_of(one) for one in (wide, whole)] == [(100, 80), (200, 100)]
+    assert pictures.cuts(cuts) == first
     assert sorted(made) == ["high.png", "wide.jpg"]
 
 

@@ -46,5 +46,5 @@ def test_latency_is_measured(run_program, two_faces):
         r"a key, until the next photo is on the screen \| 2 \| \d+ \| \d+ \| \d+ \|", done.stdout
     )
     assert re.search(r"a drag, until the box is on the disk \| 2 \| \d+", done.stdout)
-    assert re.search(r"requests for review/N \| [1-9]", done.stdout)
+    assert re.search(r"requests for review/pictures \| [1-9]", done.stdout)
     assert re.search(r"all requests \| \d\d", done.stdout)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from vjcascade.errors import CascadeError, MissingLibraryError, SettingsError
 from vjcascade.labelling.live import LiveSettings
@@ -45,6 +46,9 @@ class _Sized(msgspec.Struct, frozen=True):
 
     name: str
     side: int = 1024
+
+
+_Numbers: TypeAlias = Annotated[list[int], Meta(max_length=200)]
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -120,6 +124,10 @@ def make_app(session: Session) -> Starlette:
         asked = _converted(request.query_params, _Sized)
         return session.picture(asked.name, min(max(asked.side, 1), MAX_SIDE))
 
+    def cuts(request: Request) -> list[bytes]:
+        numbers = request.query_params.get("numbers", "").split(",")
+        return session.mistake_pictures(msgspec.convert(numbers, _Numbers, strict=False))
+
     def keep(request: Request, body: bytes) -> Any:
         asked = _converted(request.query_params, _Kept)
         if asked.kind not in {"miss", "false-alarm"}:
@@ -134,9 +142,7 @@ def make_app(session: Session) -> Starlette:
             get("/photo", lambda request: session.photo(request.query_params.get("name", ""))),
             get("/picture", sized),
             get("/review", lambda _: {**session.reviewing(), "mistakes": session.mistakes()}),
-            get(
-                "/review/{number:int}", lambda request: session.mistake_picture(request.path_params["number"])
-            ),
+            get("/review/pictures", cuts),
             get("/train", lambda _: session.training()),
             Route("/events", events, methods=["GET"]),
             post("/ahead", lambda _, body: session.expect(_decoded(body, AheadRequest))),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
@@ -55,20 +55,6 @@ class Copy:
         """
         return cls(name, next((one for one in SIDES if one >= side), SIDES[-1]))
 
-    def alternatives(self) -> tuple[Copy, ...]:
-        """Return the copies that serve, too: the next larger one."""
-        return tuple(Copy(self.name, side) for side in SIDES if side > self.side)[:1]
-
-    def pixels(self, photos: Photos) -> NDArray[np.uint8]:
-        """Return the picture.
-
-        Raises
-        ------
-        ImageError
-            If the photo cannot be read.
-        """
-        return read_reduced(photos.path(self.name), self.side)
-
 
 @dataclass(frozen=True)
 class Cut:
@@ -85,10 +71,6 @@ class Cut:
     name: str
     box: tuple[int, int, int, int]
 
-    def alternatives(self) -> tuple[Cut, ...]:
-        """Return the pictures that serve, too: none."""
-        return ()
-
     def needs(self, size: Size) -> int:
         """Return how many pixels the longer side of a photo of a size needs for the cut to be as large as it should be.
 
@@ -98,11 +80,6 @@ class Cut:
         2000
         """
         return round(max(size) * min(CUT_SIDE / max(self.box[2:]), 1.0))
-
-    def pixels(self, photos: Photos) -> NDArray[np.uint8]:
-        """Return the picture, as `Copy.pixels` does."""
-        size = photos.size(self.name)
-        return self.out_of(read_reduced(photos.path(self.name), self.needs(size)), size)
 
     def out_of(self, image: NDArray[np.uint8], size: Size) -> NDArray[np.uint8]:
         """Return the part of a photo, given as a copy of any size, and how large the photo is."""
@@ -142,18 +119,18 @@ class Pictures:
         self._n_bytes = 0
         self._lock = threading.Lock()
         self._making: dict[str, threading.Lock] = {}
-        self._expected: Iterator[Copy | Cut] = iter(())
+        self._expected: Iterator[Copy] = iter(())
         self._changed = threading.Condition()
         self._is_closed = False
         self._thread = threading.Thread(target=self._make_ahead, name="pictures", daemon=True)
         self._thread.start()
 
-    def get(self, wish: Copy | Cut) -> bytes:
-        """Return a picture.
+    def get(self, wish: Copy) -> bytes:
+        """Return a copy; the next larger one serves, too.
 
         Parameters
         ----------
-        wish : Copy or Cut
+        wish : Copy
             Which one.
 
         Returns
@@ -168,46 +145,56 @@ class Pictures:
         ImageError
             If it cannot be read.
         """
-        self._photos.path(wish.name)
-        picture = self._known(wish)
+        path = self._photos.path(wish.name)
+        larger = Copy.of_side(wish.name, wish.side + 1)
+        picture = self._known(wish, larger)
         if picture is not None:
             return picture
         with self._lock:
             making = self._making.setdefault(wish.name, threading.Lock())
         with making:  # of two requests for one photo, the second may find what the first has made
-            picture = self._known(wish)
+            picture = self._known(wish, larger)
             if picture is None:
-                picture = as_jpeg(wish.pixels(self._photos))
+                picture = as_jpeg(read_reduced(path, wish.side))
                 self._keep(wish, picture)
         return picture
 
-    def expect(self, wishes: Iterable[Copy | Cut]) -> None:
-        """Make pictures in the background that will be asked for; what was expected before is not any more.
+    def expect(self, wishes: Iterable[Copy]) -> None:
+        """Make copies in the background that will be asked for; what was expected before is not any more.
 
         Parameters
         ----------
-        wishes : iterable of Copy or Cut
+        wishes : iterable of Copy
             In the order in which they will be shown; the next is taken when the one before is made.
         """
         with self._changed:
             self._expected = iter(wishes)
             self._changed.notify()
 
-    def make_cuts(self, cuts: Iterable[Cut]) -> None:
-        """Make cuts, and decode each photo only once for all of its own.
+    def cuts(self, wishes: Sequence[Cut]) -> list[bytes]:
+        """Return cuts; those that are not known yet are made, and each photo is decoded once for all of its own.
 
         Parameters
         ----------
-        cuts : iterable of Cut
-            Those of photos that cannot be read are left out.
+        wishes : sequence of Cut
+            Which ones.
+
+        Returns
+        -------
+        list of bytes
+            JPEG files; empty ones where the photo cannot be read.
         """
-        for name, group in groupby(sorted(cuts, key=attrgetter("name")), attrgetter("name")):
+        made = {one: known for one in wishes if (known := self._known(one)) is not None}
+        missing = sorted({one for one in wishes if one not in made}, key=attrgetter("name"))
+        for name, group in groupby(missing, attrgetter("name")):
             of_photo = list(group)
             with suppress(CascadeError, OSError):  # the page says so where it shows the cut
                 size = self._photos.size(name)
                 image = read_reduced(self._photos.path(name), max(one.needs(size) for one in of_photo))
                 for one in of_photo:
-                    self._keep(one, as_jpeg(one.out_of(image, size)))
+                    made[one] = as_jpeg(one.out_of(image, size))
+                    self._keep(one, made[one])
+        return [made.get(one, b"") for one in wishes]
 
     def close(self) -> None:
         """End the thread."""
@@ -216,9 +203,10 @@ class Pictures:
             self._changed.notify()
         self._thread.join()
 
-    def _known(self, wish: Copy | Cut) -> bytes | None:
+    def _known(self, *wishes: Copy | Cut) -> bytes | None:
+        """Return the first of these pictures that is kept."""
         with self._lock:
-            for one in (wish, *wish.alternatives()):
+            for one in wishes:
                 if one in self._kept:
                     self._kept.move_to_end(one)
                     return self._kept[one]
@@ -237,7 +225,7 @@ class Pictures:
             with suppress(CascadeError, OSError):  # the page says so where it shows the photo
                 self.get(wish)
 
-    def _next(self) -> Copy | Cut | None:
+    def _next(self) -> Copy | None:
         """Wait for what is made next; None when there is nothing more to do at all."""
         with self._changed:
             while not self._is_closed:

@@ -232,9 +232,9 @@ class Session:
             for one in self._reviewer.mistakes
         ]
 
-    def mistake_picture(self, number: int) -> bytes:
-        """Return what a mistake looks like, as JPEG."""
-        return self._pictures.get(self._cut(self._mistake(number)))
+    def mistake_pictures(self, numbers: Sequence[int]) -> list[bytes]:
+        """Return what mistakes look like, as JPEG files; empty where the photo cannot be read."""
+        return self._pictures.cuts([self._cut(self._mistake(number)) for number in numbers])
 
     # What pages change
 
@@ -346,7 +346,7 @@ class Session:
 
     def _prepare(self, found: Sequence[Mistake]) -> None:
         """Make pictures of mistakes before they are shown."""
-        self._pictures.make_cuts(map(self._cut, found))
+        self._pictures.cuts([self._cut(one) for one in found])
 
     def _use(self, path: Path) -> None:
         candidate = load_candidate(path, NOW)

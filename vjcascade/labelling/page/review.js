@@ -1,4 +1,5 @@
-// What the model gets wrong, as a wall of cuts, worst first; a key decides, and the next one is there.
+// What the model gets wrong, as a wall of cuts, worst first; a key decides, and the next one is there. Pictures of cuts
+// are asked for when they come into sight, all of one sight in one request: a request for each would have to queue.
 
 import { get, post, saver } from "./api.js";
 import { announce, byId, complain, count, el, svg } from "./dom.js";
@@ -14,6 +15,9 @@ const DECIDED = {
   "near miss": { l: "false alarm, learned", o: "box replaced", s: "left" },
   miss: { l: "box deleted", o: "object, learned", s: "left" },
 };
+const AHEAD = 400;  // pixels below and above what is seen, of which pictures are loaded, too
+const MOST_PICTURES = 100;  // in a request
+
 const HEADS = { "false alarm": "False alarms", miss: "Misses", "near miss": "Near misses" };
 
 export class ReviewTab {
@@ -21,8 +25,11 @@ export class ReviewTab {
     this.label = label;        // the tab whose labels and undo are shared
     this.mistakes = [];
     this.decisions = new Map();
+    this.pictures = new Map();  // addresses by the numbers of mistakes
     this.kind = "false alarm";
     this.section = byId("review");
+    this.sight = new IntersectionObserver((seen) => this.#picture(seen.filter((one) => one.isIntersecting).map((one) => one.target)),
+      { root: this.section, rootMargin: `${AHEAD}px 0px` });
   }
 
   async start() { await this.load(); }
@@ -35,7 +42,7 @@ export class ReviewTab {
         this.signature = JSON.stringify(state.mistakes.map((one) => [one.photo, one.found, one.truth]));
         this.mistakes = state.mistakes;
         this.decisions.clear();
-        this.stamp = Date.now();
+        this.pictures = new Map();
         this.kind = Object.keys(HEADS).find((kind) => this.mistakes.some((one) => one.kind === kind)) ?? this.kind;
       }
     }
@@ -70,7 +77,7 @@ export class ReviewTab {
     this.decisions.set(number, { key, step: changes.length ? this.label.past.at(-1) : null });
     announce(DECIDED[mistake.kind][key]);
     const all = this.#shown(), next = all[all.indexOf(number) + 1];
-    this.#show();
+    this.#showAnew(number);
     this.#card(next ?? number)?.focus();
   }
 
@@ -97,7 +104,7 @@ export class ReviewTab {
       event.preventDefault();
     } else if (key === "u") {
       const last = [...this.decisions.keys()].at(-1);
-      if (last !== undefined) this.#takeBack(last).then(() => { this.#show(); this.#card(last)?.focus(); announce("taken back"); });
+      if (last !== undefined) this.#takeBack(last).then(() => { this.#showAnew(last); this.#card(last)?.focus(); announce("taken back"); });
     }
   }
 
@@ -110,7 +117,38 @@ export class ReviewTab {
 
   #card(number) { return this.section.querySelector(`[data-number="${number}"]`); }
 
+  #showAnew(number) {
+    this.#card(number)?.replaceWith(this.#cut(number));
+  }
+
+  /** Ask for the pictures of cards that have come into sight. */
+  async #picture(cards) {
+    for (const card of cards) this.sight.unobserve(card);
+    const { pictures } = this, numbers = cards.map((card) => card.dataset.number).filter((number) => !pictures.has(number));
+    for (let first = 0; first < numbers.length; first += MOST_PICTURES) {
+      const some = numbers.slice(first, first + MOST_PICTURES);
+      try {
+        const made = await get("review/pictures", { numbers: some.join() });
+        if (pictures !== this.pictures) return;  // the review was made anew meanwhile
+        some.forEach((number, i) => {
+          pictures.set(number, made[i] && `data:image/jpeg;base64,${made[i]}`);
+          this.#card(number)?.querySelector("img").replaceWith(this.#image(number));
+        });
+      } catch (error) {
+        complain(error.message);
+        return;
+      }
+    }
+  }
+
+  #image(number) {
+    const one = this.mistakes[number], source = this.pictures.get(String(number));
+    const words = `${one.kind} in ${one.photo}`;
+    return el("img", { src: source || null, alt: source === "" ? `${words}: the photo cannot be shown` : words });
+  }
+
   #show() {
+    this.sight.disconnect();
     const { busy, ready, done, total, problem } = this.state;
     const start = el("button", { type: "button", className: "main", disabled: busy, onclick: async () => {
       try { complain(""); await post("review/start"); } catch (error) { complain(error.message); }
@@ -130,12 +168,14 @@ export class ReviewTab {
     const one = this.mistakes[number], [x, y, width, height] = one.cut, decision = this.decisions.get(number);
     const frame = (box, kind) => box && svg("rect", { class: kind, x: box[0] - x, y: box[1] - y, width: box[2], height: box[3] });
     const picture = el("div", { className: "cut" },
-      el("img", { src: `review/${number}?made=${this.stamp}`, alt: `${one.kind} in ${one.photo}`, loading: "lazy" }),
+      this.#image(number),
       svg("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" }, frame(one.truth, "truth"), frame(one.found, "found")));
     const choices = Object.entries(CHOICES[one.kind]).map(([key, words]) => el("button", { type: "button",
       ariaPressed: String(decision?.key === key), title: `Key ${key.toUpperCase()}`, onclick: () => this.decide(number, key) }, words));
-    return el("article", { className: "mistake", "data-number": number, tabindex: 0, role: "listitem", ariaLabel: `${one.kind}, ${one.caption}, ${one.photo}` },
+    const card = el("article", { className: "mistake", "data-number": number, tabindex: 0, role: "listitem", ariaLabel: `${one.kind}, ${one.caption}, ${one.photo}` },
       picture, el("p", { title: one.photo }, `${one.caption} · ${one.photo}`),
       el("p", { className: "decided" }, decision ? DECIDED[one.kind][decision.key] : ""), el("div", { className: "choices" }, ...choices));
+    if (!this.pictures.has(String(number))) this.sight.observe(card);
+    return card;
   }
 }
