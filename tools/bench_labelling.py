@@ -186,7 +186,9 @@ def label_until(
     page: Any, folder: Path, truth: dict[str, list[list[float]]], wanted: int, sheet: int
 ) -> Hands:
     """Label photos until enough boxes are right; return what it took."""
-    page.locator("#count").select_option(str(sheet))
+    page.evaluate("count => localStorage.setItem('vjcascade-count', count)", str(sheet))
+    page.reload()  # the screen before, with another number of photos, must not be taken for the first one
+    page.locator(".tile, .empty").first.wait_for()
     hands = Hands(page)
     while n_right(folder, truth)[0] < wanted:
         page.wait_for_function(

@@ -128,7 +128,7 @@ def test_requests_that_a_browser_marks_as_foreign_are_refused(served, site):
         "picture?name=../secret.png&side=100",
         "picture?name=..%2Fsecret.png&side=100",
         "picture?name=/etc/passwd&side=100",
-        "photo?name=../secret.png",
+        "photos?name=../secret.png",
         "picture?name=a.png%00&side=100",
         "review/pictures?numbers=-1",
         "review/pictures?numbers=999",

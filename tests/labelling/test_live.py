@@ -85,8 +85,8 @@ def test_a_kept_frame_is_a_photo_of_the_next_round(serve_folder, faces, face_mod
     assert name.startswith("live-")
     assert not done
     assert why == "kept live: a false alarm"
-    assert served.get(f"photo?name={name}")["false_alarms"] == [[10, 20, 30, 30]]
-    eventually(lambda: served.get(f"photo?name={name}")["proposals"] is not None)
+    assert served.get(f"photos?name={name}")[0]["false_alarms"] == [[10, 20, 30, 30]]
+    eventually(lambda: served.get(f"photos?name={name}")[0]["proposals"] is not None)
 
 
 def test_a_video_in_the_browser(serve_folder, tmp_path, face_model, drawn_faces, open_page):
@@ -118,7 +118,7 @@ def test_a_video_in_the_browser(serve_folder, tmp_path, face_model, drawn_faces,
     page.keyboard.press("f")
     kept = eventually(lambda: list(folder.glob("live-*-false-alarm.png")))
     eventually(lambda: kept[0].name in {row[0] for row in served.get("queue")})
-    marked = eventually(lambda: served.get(f"photo?name={kept[0].name}")["false_alarms"])
+    marked = eventually(lambda: served.get(f"photos?name={kept[0].name}")[0]["false_alarms"])
     assert overlaps(np.array(marked), np.array([FACE])).max() > 0.4
     page.locator("nav [data-tab=label]").click()
     page.locator(".tile b", has_text="live-").first.wait_for()

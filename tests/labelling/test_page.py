@@ -154,6 +154,47 @@ def test_a_reload_in_the_middle_of_drawing_keeps_what_was_drawn(fresh, open_page
     assert page.problems == []
 
 
+def test_no_screen_is_changed_under_a_drag(fresh, open_page):
+    page = open_page(fresh.address)
+    photo = Photo(page)
+    photo.drag((10, 5), (30, 25), release=False)
+    with page.expect_request("**/queue?*"):
+        fresh.session.hub.publish("model", model="other.xml")
+    page.keyboard.press("PageDown")
+    page.mouse.move(*photo.at(40, 35))
+    assert photo.name == "a.png"
+    page.mouse.up()
+    page.locator(".tile b", has_text="b.png").wait_for()
+    assert eventually(lambda: boxes_of(fresh.folder)) == [pytest.approx([10, 5, 30, 30], abs=0.3)]
+    assert page.problems == []
+
+
+def test_an_answer_from_before_a_drag_does_not_hide_its_box(fresh, open_page):
+    page = open_page(fresh.address)
+    photo, held = Photo(page), []
+    page.route("**/photos?*", lambda route: held.append((route, route.fetch())))
+
+    def let_pass():
+        route, answer = held.pop(0)
+        route.fulfill(response=answer)
+
+    photo.drag((2, 2), (12, 12))
+    eventually(
+        lambda: page.evaluate("1") and held
+    )  # the page has heard that it is saved, and asks what is there
+    photo.drag((20, 20), (35, 35))
+    eventually(
+        lambda: len(boxes_of(fresh.folder)) == 2 and page.locator("#saved").inner_text() == "All saved"
+    )
+    let_pass()
+    eventually(lambda: page.evaluate("1") and held)  # asked anew
+    assert page.locator(".box").count() == 2
+    let_pass()
+    assert page.locator(".box").count() == 2
+    page.unroute_all(behavior="ignoreErrors")
+    assert page.problems == []
+
+
 def test_two_tabs_see_each_other_and_lose_nothing(fresh, open_page):
     one = open_page(fresh.address)
     other = open_page(fresh.address, context=one.context)
@@ -218,7 +259,7 @@ def test_enter_takes_what_is_sure_and_goes_on(serve_folder, faces, face_model, o
     served = serve_folder(faces, model=face_model)
     page = open_page(served.address)
     page.locator(".tile").nth(3).wait_for()  # all four on one sheet
-    eventually(lambda: page.locator(".message:visible").count() == 0, 30)
+    eventually(lambda: page.locator(".message:visible").count() == 0)
     assert page.locator(".tile .why").all_inner_texts()[0] != ""
     page.keyboard.press("Enter")
     page.locator(".empty").wait_for()

@@ -51,6 +51,12 @@ class _Sized(msgspec.Struct, frozen=True):
 _Numbers: TypeAlias = Annotated[list[int], Meta(max_length=200)]
 
 
+class _Names(msgspec.Struct, frozen=True):
+    """Some photos."""
+
+    name: Annotated[list[str], Meta(max_length=100)]
+
+
 class _Kept(msgspec.Struct, frozen=True):
     """What was wrong in a frame, and what was found in it."""
 
@@ -120,6 +126,10 @@ def make_app(session: Session) -> Starlette:
     def post(path: str, function: Callable[[Request, bytes], Any]) -> Route:
         return Route(path, answer(function), methods=["POST"])
 
+    def named(request: Request) -> list[dict[str, Any]]:
+        asked = _converted({"name": request.query_params.getlist("name")}, _Names)
+        return session.photos_named(asked.name)
+
     def sized(request: Request) -> bytes:
         asked = _converted(request.query_params, _Sized)
         return session.picture(asked.name, min(max(asked.side, 1), MAX_SIDE))
@@ -139,7 +149,7 @@ def make_app(session: Session) -> Starlette:
         routes=[
             get("/state", lambda _: session.state()),
             get("/queue", lambda request: session.queue(_order(request))),
-            get("/photo", lambda request: session.photo(request.query_params.get("name", ""))),
+            get("/photos", named),
             get("/picture", sized),
             get("/review", lambda _: {**session.reviewing(), "mistakes": session.mistakes()}),
             get("/review/pictures", cuts),
@@ -173,7 +183,7 @@ def _problem(text: str) -> bytes:
     return msgspec.json.encode({"problem": text})
 
 
-def _converted(query: Mapping[str, str], kind: type[Asked]) -> Asked:
+def _converted(query: Mapping[str, Any], kind: type[Asked]) -> Asked:
     """Return the values of an address, checked."""
     return msgspec.convert(dict(query), kind, strict=False)
 

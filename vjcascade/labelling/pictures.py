@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from vjcascade.errors import CascadeError
 from vjcascade.imaging import as_jpeg, read_reduced
 from vjcascade.labelling.photos import Photos, readable_size
-from vjcascade.parallel import run_behind_others
 from vjcascade.types import Size
 
 SIDES = (320, 640, 1024, 1600, 2560, 4096)
@@ -220,7 +219,6 @@ class Pictures:
                 self._n_bytes -= len(self._kept.popitem(last=False)[1])
 
     def _make_ahead(self) -> None:
-        run_behind_others()
         while (wish := self._next()) is not None:
             with suppress(CascadeError, OSError):  # the page says so where it shows the photo
                 self.get(wish)

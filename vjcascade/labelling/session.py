@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from vjcascade.boosters.calibration import PlattScaling
-from vjcascade.errors import SettingsError
+from vjcascade.errors import ImageError, SettingsError
 from vjcascade.evaluation import Candidate
 from vjcascade.formats.annotations.writing import WRITABLE, write_annotations
 from vjcascade.labelling.changes import Change, MarkDone, RejectPlace, decoded_changes
@@ -194,9 +194,15 @@ class Session:
         rows = ((name, *summary.get(name, (False, 0))) for name in ordered(names, worths, order))
         return [(name, done, n_boxes, "" if done else worths[name].reason) for name, done, n_boxes in rows]
 
-    def photo(self, name: str) -> dict[str, Any]:
-        """Return all that is known of a photo."""
-        labels = self.store.labels(name)
+    def photos_named(self, names: Sequence[str]) -> list[dict[str, Any]]:
+        """Return all that is known of some photos; of one that cannot be read, what is wrong with it."""
+        return [self._photo(name) for name in names]
+
+    def _photo(self, name: str) -> dict[str, Any]:
+        try:
+            labels = self.store.labels(name)
+        except ImageError as error:
+            return {"name": name, "problem": str(error)}
         proposals = self._proposer.proposals(name, labels)
         if proposals is None:
             self._proposer.hurry([name])

@@ -3,6 +3,7 @@
 import { complain } from "./dom.js";
 
 const RETRY = 700;  // milliseconds
+const MOST_PHOTOS = 20;  // in a request
 const PREFIX = "vjcascade-pending-";
 
 export const address = (path, parameters = {}) => {
@@ -24,6 +25,39 @@ export const get = async (path, parameters) => answered(await fetch(address(path
 export const post = async (path, body, parameters) => answered(await fetch(address(path, parameters), {
   method: "POST", body: body instanceof Blob || body instanceof Uint8Array ? body : JSON.stringify(body ?? {}),
 }));
+
+/** Asks for photos, in one request at a time: those that are wanted meanwhile come together with the next. */
+class Photos {
+  #wanted = new Map();  // promises, with what settles them, by name
+  #isAsking = false;
+
+  get(name) {
+    if (!this.#wanted.has(name)) {
+      const one = {};
+      one.promise = new Promise((resolve, reject) => Object.assign(one, { resolve, reject }));
+      this.#wanted.set(name, one);
+      queueMicrotask(() => this.#ask());
+    }
+    return this.#wanted.get(name).promise;
+  }
+
+  async #ask() {
+    if (this.#isAsking || !this.#wanted.size) return;
+    this.#isAsking = true;
+    const asked = [...this.#wanted].slice(0, MOST_PHOTOS);
+    for (const [name] of asked) this.#wanted.delete(name);
+    try {
+      const photos = await get("photos", asked.map(([name]) => ["name", name]));
+      asked.forEach(([, { resolve, reject }], i) => photos[i].problem ? reject(new Error(photos[i].problem)) : resolve(photos[i]));
+    } catch (error) {
+      for (const [, { reject }] of asked) reject(error);
+    }
+    this.#isAsking = false;
+    this.#ask();
+  }
+}
+
+export const photos = new Photos();
 
 /** Sends changes in their order, at once; what is not on the server's disk yet survives a reload and a crash. */
 class Saver {

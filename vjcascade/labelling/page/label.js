@@ -1,6 +1,6 @@
 // The tab where boxes are drawn: photos on a sheet, the way through them, undo, and keys.
 
-import { get, post, saver } from "./api.js";
+import { get, photos, post, saver } from "./api.js";
 import { announce, byId, complain, count, el } from "./dom.js";
 import { applyTo, inside, inverse, moved, newId, openProposals } from "./boxes.js";
 import { PhotoView, pictureAddress, pixelsNeeded, sideFor } from "./photo_view.js";
@@ -21,6 +21,7 @@ export class LabelTab {
     this.isLocked = false;
     this.isPanning = false;
     this.photos = new Map();     // by name; the latest last
+    this.nChanges = new Map();   // of this page, by name
     this.reasons = new Map();
     this.queue = [];
     this.trail = [];             // screens: lists of names
@@ -30,6 +31,7 @@ export class LabelTab {
     this.isAccepting = false;
     this.nStarts = 0;
     this.active = null;
+    this.held = null;            // what waits for the end of a drag
     this.past = [];
     this.future = [];
     this.ahead = [];             // pictures that are loaded ahead
@@ -70,6 +72,14 @@ export class LabelTab {
     for (const other of this.views) if (other !== view && other.chosen !== null) { other.chosen = null; other.render(); }
     this.activate(view);
     this.#showTools();
+  }
+
+  /** A pointer was let go in a view: what had to wait for that comes now. */
+  released(view) {
+    view.render();
+    const go = this.held;
+    this.held = null;
+    go?.();
   }
 
   draw(view, box) {
@@ -149,6 +159,7 @@ export class LabelTab {
   #send(changes) {
     saver.save(changes);
     const names = new Set(changes.map((change) => change.photo));
+    for (const name of names) this.nChanges.set(name, (this.nChanges.get(name) ?? 0) + 1);
     for (const view of this.views) if (names.has(view.shownName)) view.render();
     this.#showTools();
   }
@@ -179,9 +190,8 @@ export class LabelTab {
       await this.refreshQueue();
       names = this.#upcoming();
     }
-    if (!names.length) { this.#showEnd(); return; }
-    this.trail.push(names);
-    this.#go(this.trail.length - 1);
+    if (names.length) this.trail.push(names);
+    this.#go(names.length ? this.trail.length - 1 : this.trail.length);
   }
 
   previous() {
@@ -212,7 +222,16 @@ export class LabelTab {
     this.next();
   }
 
+  /** Show a screen, or the end of all; not under the hand of somebody who is just drawing. */
   #go(place) {
+    if (this.views.some((view) => view.isBusy)) {
+      this.held = () => this.#go(place);
+      return;
+    }
+    if (place >= this.trail.length) {
+      this.#showEnd();
+      return;
+    }
     complain("");
     this.#setSure(this.state.sure);
     this.place = place;
@@ -221,7 +240,7 @@ export class LabelTab {
     this.loading = this.views.map((view, i) => this.#load(view, names[i]));
     this.activate(this.views[0]);
     byId("previous").disabled = place <= 0;
-    this.#prefetch();
+    Promise.all(this.loading).then(() => this.#prefetch(place));
     announce(names.length === 1 ? names[0] : count(names.length, "photo"));
   }
 
@@ -239,12 +258,16 @@ export class LabelTab {
   }
 
   async #fetch(name) {
-    const photo = await get("photo", { name });
-    const known = this.photos.get(name);
-    if (known && (saver.isWaitingFor(name) || this.views.some((view) => view.shownName === name && view.isBusy))) {
-      if (known.proposals === null) known.proposals = photo.proposals;
-      return known;
-    }
+    let photo, known, nChanges;
+    do {  // anew where something was changed between question and answer
+      nChanges = this.nChanges.get(name);
+      photo = await photos.get(name);
+      known = this.photos.get(name);
+      if (known && (saver.isWaitingFor(name) || this.views.some((view) => view.shownName === name && view.isBusy))) {
+        if (known.proposals === null) known.proposals = photo.proposals;
+        return known;
+      }
+    } while (nChanges !== this.nChanges.get(name));
     // What was seen as sure stays so while somebody looks at it, though decisions elsewhere have changed what scores are
     // worth; and a photo that is done has no proposals at the server, but needs them when that is undone.
     if (known?.proposals?.length) photo.proposals = known.proposals;
@@ -275,22 +298,23 @@ export class LabelTab {
     } catch { /* it is asked for again when it is shown */ }
   }
 
-  /** Load what comes next, so that it is there at once. */
-  #prefetch() {
-    if (this.place < this.trail.length - 1) return;
-    this.planned = this.#upcoming();
-    const width = this.views[0]?.frame.clientWidth || 800, height = this.views[0]?.frame.clientHeight || 600;
+  /** Load what comes next, one photo after the other, so that they do not queue before what is asked for meanwhile. */
+  async #prefetch(place) {
+    if (this.place !== place || place < this.trail.length - 1) return;
+    const planned = this.#upcoming(), width = this.views[0]?.frame.clientWidth || 800, height = this.views[0]?.frame.clientHeight || 600;
     const [roomWidth, roomHeight] = [width, height].map((side) => Math.ceil(pixelsNeeded(side)));
+    this.planned = planned;
     post("ahead", { names: this.#upcoming(EXPECTED), width: roomWidth, height: roomHeight }).catch(() => {});
     this.ahead = [];
-    for (const name of this.planned) {
-      this.#fetch(name).then((photo) => {
-        const scale = Math.min(width / photo.width, height / photo.height);
+    for (const name of planned) {
+      if (this.planned !== planned) return;
+      try {
+        const photo = await this.#fetch(name), scale = Math.min(width / photo.width, height / photo.height);
         const image = new Image();
         image.src = pictureAddress(name, sideFor(Math.max(photo.width, photo.height) * scale));
-        image.decode().catch(() => {});
         this.ahead.push(image);
-      }).catch(() => {});
+        await image.decode();
+      } catch { /* the page says so where it shows the photo */ }
     }
   }
 
@@ -317,7 +341,9 @@ export class LabelTab {
     if (width < 640) best.columns = n > 1 ? 2 : 1;
     sheet.style.gridTemplateColumns = `repeat(${best.columns}, minmax(0, 1fr))`;
     sheet.style.gridAutoRows = width < 640 && n > 4 ? "minmax(10rem, 1fr)" : "minmax(0, 1fr)";
-    sheet.replaceChildren(...this.views.map((view) => view.element));
+    const elements = this.views.map((view) => view.element);
+    // An element that is put where it is already would lose the pointer that is held in it.
+    if (elements.some((one, i) => one !== sheet.children[i]) || sheet.children.length > n) sheet.replaceChildren(...elements);
   }
 
   // News from the server
@@ -333,12 +359,12 @@ export class LabelTab {
   }
 
   async modelChanged() {
-    this.photos.clear();
+    for (const photo of this.photos.values()) photo.proposals = null;
     this.state = await get("state");
     byId("sureness").hidden = false;
     await this.refreshQueue();
     this.planned = null;
-    if (this.trail[this.place]) this.#go(this.place);
+    if (this.trail[this.place] && !this.held) this.#go(this.place);
   }
 
   showCounts(counts) {

@@ -25,8 +25,7 @@ const distance = ([a, b]) => Math.hypot(a.x - b.x, a.y - b.y);
 
 export class PhotoView {
   /**
-   * owner: { aspect(), label(), labelClass(label), change(photo, changes), accept(photo, proposals), choose(view, id),
-   *          sure } - the tab that this view is in.
+   * owner: the tab that this view is in: it has `sure`, `isPanning`, and what is called of it below.
    */
   constructor(owner) {
     this.owner = owner;
@@ -258,6 +257,7 @@ export class PhotoView {
   #down(event) {
     this.owner.activate(this);
     if (!this.photo || event.button > 1) return;
+    if (event.isPrimary) this.pointers.clear();  // no other finger is there: the end of another one went unseen
     this.pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
     this.frame.setPointerCapture(event.pointerId);
     if (this.pointers.size === 2) {  // two fingers: whatever one had begun is no drawing
@@ -315,6 +315,11 @@ export class PhotoView {
 
   #up(event) {
     if (!this.pointers.delete(event.pointerId)) return;
+    this.#finish(event);
+    this.owner.released(this);
+  }
+
+  #finish(event) {
     const drag = this.drag;
     this.#forget();
     if (!drag || event.type === "pointercancel" || ["pinch", "pan"].includes(drag.kind)) return;

@@ -1,7 +1,7 @@
 // What the model gets wrong, as a wall of cuts, worst first; a key decides, and the next one is there. Pictures of cuts
 // are asked for when they come into sight, all of one sight in one request: a request for each would have to queue.
 
-import { get, post, saver } from "./api.js";
+import { get, photos, post, saver } from "./api.js";
 import { announce, byId, complain, count, el, svg } from "./dom.js";
 import { newId, overlap } from "./boxes.js";
 
@@ -59,7 +59,7 @@ export class ReviewTab {
       const box = { id: newId(), box: mistake.found, label: this.label.current, flag: "", score: null };
       return [{ do: "put", photo, ...box }, ...train];
     }
-    const known = await get("photo", { name: photo });
+    const known = await photos.get(photo);
     const old = known.boxes.reduce((best, one) => overlap(one.box, mistake.truth) > overlap(best?.box ?? [0, 0, 1, 1], mistake.truth) ? one : best, null);
     if (!old) return train;
     if (mistake.kind === "near miss") return [{ do: "put", photo, ...old, box: mistake.found }, ...train];
@@ -72,7 +72,7 @@ export class ReviewTab {
     if (this.decisions.has(number)) await this.#takeBack(number);
     const changes = await this.#changes(mistake, key);
     // Photos that this tab has not loaded have no undo of their own: what was there before is asked for.
-    if (changes.length && !this.label.photos.has(mistake.photo)) this.label.photos.set(mistake.photo, await get("photo", { name: mistake.photo }));
+    if (changes.length && !this.label.photos.has(mistake.photo)) this.label.photos.set(mistake.photo, await photos.get(mistake.photo));
     this.label.change(changes);
     this.decisions.set(number, { key, step: changes.length ? this.label.past.at(-1) : null });
     announce(DECIDED[mistake.kind][key]);
