@@ -134,23 +134,52 @@ def face_model_read_once():
     patch.undo()
 
 
-@pytest.fixture
-def open_page(chromium):
-    """Return `open_page(address, width, height) -> page`: with errors of the page collected in `page.problems`."""
-    contexts = []
+@pytest.fixture(scope="session")
+def shared_page(chromium):
+    """Return a page for one test after the other: a new one takes the processors half a second."""
+    return chromium.new_context().new_page()
 
-    def call(address, width=1200, height=800, context=None, **settings):
-        context = context or chromium.new_context(viewport={"width": width, "height": height}, **settings)
-        contexts.append(context)
-        page = context.new_page()
+
+@pytest.fixture
+def open_page(chromium, shared_page):
+    """Return `open_page(address, width, height, color_scheme) -> page`, with its errors in `page.problems`.
+
+    Pages with further settings, and those beyond the first one of a test, have a context of their own.
+    """
+    opened, own = [], []
+
+    def call(address, width=1200, height=800, *, color_scheme="light", context=None, **settings):
+        if context is None and not settings and shared_page not in opened:
+            page = shared_page
+        else:
+            if context is None:
+                context = chromium.new_context(**settings)
+                own.append(context)
+            page = context.new_page()
+        opened.append(page)
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=color_scheme)
         page.set_default_timeout(60_000)
         page.problems = []
-        page.on("pageerror", lambda error: page.problems.append(str(error)))
-        page.on("console", lambda message: message.type == "error" and page.problems.append(message.text))
+        page.heard = {
+            "pageerror": lambda error: page.problems.append(str(error)),
+            "console": lambda message: message.type == "error" and page.problems.append(message.text),
+        }
+        for event, listener in page.heard.items():
+            page.on(event, listener)
         page.goto(address)
         page.wait_for_selector("html[data-ready]")
         return page
 
     yield call
-    for context in dict.fromkeys(contexts):
+    for page in opened:
+        if page is not shared_page and page.context not in own:
+            page.close()
+    for context in own:
         context.close()
+    if shared_page in opened:
+        shared_page.evaluate(
+            "localStorage.clear()"
+        )  # and it stays where it is: each way elsewhere costs a process
+        for event, listener in shared_page.heard.items():
+            shared_page.remove_listener(event, listener)

@@ -36,7 +36,7 @@ from vjcascade.training.run_lock import only_run_in
 from vjcascade.types import Size
 
 SIDE = 14
-N_PHOTOS = 40
+N_PHOTOS = 24
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ export class LabelTab {
     this.isLocked = false;
     this.isPanning = false;
     this.photos = new Map();     // by name; the latest last
-    this.nChanges = new Map();   // of this page, by name
+    this.nChanges = new Map();   // of which this page knows, by name
     this.reasons = new Map();
     this.queue = [];
     this.trail = [];             // screens: lists of names
@@ -159,7 +159,7 @@ export class LabelTab {
   #send(changes) {
     saver.save(changes);
     const names = new Set(changes.map((change) => change.photo));
-    for (const name of names) this.nChanges.set(name, (this.nChanges.get(name) ?? 0) + 1);
+    for (const name of names) this.#noteChange(name);
     for (const view of this.views) if (names.has(view.shownName)) view.render();
     this.#showTools();
   }
@@ -257,9 +257,12 @@ export class LabelTab {
     this.#showTools();
   }
 
+  /** What was asked for before a change, and is answered after it, is asked for again. */
+  #noteChange(name) { this.nChanges.set(name, (this.nChanges.get(name) ?? 0) + 1); }
+
   async #fetch(name) {
     let photo, known, nChanges;
-    do {  // anew where something was changed between question and answer
+    do {
       nChanges = this.nChanges.get(name);
       photo = await photos.get(name);
       known = this.photos.get(name);
@@ -286,6 +289,7 @@ export class LabelTab {
 
   /** Ask anew for a photo that another page, or the model, has changed. */
   async refresh(name) {
+    this.#noteChange(name);
     if (!this.photos.has(name)) return;
     const views = this.views.filter((view) => view.shownName === name);
     if (saver.isWaitingFor(name) || views.some((view) => view.isBusy)) {
@@ -349,6 +353,7 @@ export class LabelTab {
   // News from the server
 
   proposalsFor(name) {
+    this.#noteChange(name);
     if (this.photos.get(name)?.proposals === null) this.refresh(name);
   }
 
