@@ -195,6 +195,6 @@ def test_training_ends_with_its_server_however_that_ends(labelled):
 
 
 def is_free(folder):
-    with suppress(SettingsError), only_run_in(folder):
+    with suppress(SettingsError, FileNotFoundError), only_run_in(folder):  # or it goes while it is looked at
         return True
     return False
