@@ -22,7 +22,7 @@ def model(tmp_path):
 
 
 @pytest.mark.parametrize("format_", ["new", "old"])
-@pytest.mark.parametrize("name", ["out.xml", "out", "out.XML.gz"])
+@pytest.mark.parametrize("name", ["out.xml", "out", "out.XML.gz"])  # what `--format` says needs no suffix
 def test_output_is_in_the_format_asked_for(model, tmp_path, format_, name):
     convert(model, tmp_path / name, format=format_)
     data = (tmp_path / name).read_bytes()
@@ -78,6 +78,15 @@ def test_the_model_is_not_overwritten(tmp_path, link):
 def test_names_that_promise_another_form_are_refused(model, tmp_path, name, suffix):
     with pytest.raises(
         SettingsError, match=rf" {suffix} files are not written; give a name that ends in \.xml, "
+    ):
+        convert(model, tmp_path / name)
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("name", ["out", ".xml"])
+def test_a_name_without_a_suffix_needs_a_format(model, tmp_path, name):
+    with pytest.raises(
+        SettingsError, match=r"its name has no suffix to say .* in \.xml, .*, or say it with --to"
     ):
         convert(model, tmp_path / name)
     assert not (tmp_path / name).exists()

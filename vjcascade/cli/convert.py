@@ -33,7 +33,7 @@ def convert(
         Cascade file in any form that OpenCV reads: new or old format; XML, YAML or JSON; plain or gzip.
     output : path
         File to write, whose suffix says in which format: .xml, also .xml.gz, for OpenCV; .h or .c; .json, .js, .html;
-        .py; .cascade for OpenMV. It cannot be the model itself.
+        .py; .cascade for OpenMV. Without a suffix, --to is needed. It cannot be the model itself.
     to : {new, old, c, json, js, html, python, openmv}
         The format, where the suffix does not say it. new: opencv-cascade-classifier, for OpenCV 2.4 and later. old:
         opencv-haar-classifier, for OpenCV 1 and 2. c: a scanner in C99 with the model in it. json: its numbers. js: a
@@ -55,8 +55,8 @@ def convert(
 
     if to and format and to != format:
         raise SettingsError(f"--to {to} and --format {format} contradict each other; give one of them")
-    wanted = format_of(output, to or format)
     check_output_file(output)
+    wanted = format_of(output, to or format)
     model = named_model(model)
     refuse_overwriting([output], kept=[model])
     cascade = _changed(load_cascade(model), stages, shift, shift_last)

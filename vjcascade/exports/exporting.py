@@ -26,7 +26,7 @@ _ALL: tuple[Export, ...] = (CSource(), JsonModel(), JavaScript(), Page(), Python
 EXPORTS: dict[ExportFormat, Export] = {export.name: export for export in _ALL}
 """By the name that `--to` takes."""
 
-_XML_SUFFIXES = ("", ".xml", ".xml.gz", ".gz")
+_XML_SUFFIXES = (".xml", ".xml.gz", ".gz")
 
 
 class Exported(NamedTuple):
@@ -70,7 +70,7 @@ def format_of(output: Path, to: ExportFormat | None = None) -> ExportFormat:
     Raises
     ------
     SettingsError
-        If the suffix is unknown, or that of another format.
+        If the suffix is unknown, or that of another format, or if there is neither suffix nor name.
 
     Examples
     --------
@@ -80,14 +80,18 @@ def format_of(output: Path, to: ExportFormat | None = None) -> ExportFormat:
     suffix = _suffix(output)
     suffixes = {end: export.name for export in EXPORTS.values() for end in export.suffixes}
     known: ExportFormat | None = "new" if suffix in _XML_SUFFIXES else suffixes.get(suffix)
+    if not suffix and to:
+        return to
     if known is None:
-        ends = ", ".join(suffixes)
-        raise SettingsError(
-            f"{output}: {suffix} files are not written; give a name that ends in .xml, .xml.gz, {ends}"
+        what = (
+            f"{suffix} files are not written" if suffix else "its name has no suffix to say what is written"
         )
+        ends = ", ".join(suffixes)
+        or_to = "" if suffix else ", or say it with --to"
+        raise SettingsError(f"{output}: {what}; give a name that ends in .xml, .xml.gz, {ends}{or_to}")
     if to is None:
         return known
-    if suffix and known != ("new" if to == "old" else to):
+    if known != ("new" if to == "old" else to):
         ends = " or ".join(EXPORTS[to].suffixes) if to in EXPORTS else ".xml or .xml.gz"
         raise SettingsError(
             f"{output}: --to {to} is not written to {suffix} files; give a name that ends in {ends}"
