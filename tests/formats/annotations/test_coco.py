@@ -64,7 +64,26 @@ def test_pictures_in_another_folder(folder, tmp_path):
 @pytest.mark.parametrize(
     ("images", "annotations", "fault"),
     [
-        (IMAGES, [box(7, [1, 2, 3])], (1, "annotation 1: its bbox has 3 numbers")),
+        (
+            IMAGES,
+            [box(7, [1, 2, 3])],
+            (1, "annotation 1: its bbox is not [x, y, width, height]: Expected `array`"),
+        ),
+        (
+            IMAGES,
+            [box(9, [1, 2, "3", 4])],
+            (2, "annotation 1: its bbox is not [x, y, width, height]: Expected `float`"),
+        ),
+        (
+            IMAGES,
+            [box(9, [1, 2, None, 4])],
+            (2, "annotation 1: its bbox is not [x, y, width, height]: Expected `float`"),
+        ),
+        (IMAGES, [box(7, None)], (1, "annotation 1: it has no bbox")),
+        (IMAGES, [{"image_id": 9}], (2, "annotation 1: it has no bbox")),
+        (IMAGES, [box(None, [1, 2, 3, 4])], (0, "annotation 1: it is of image null, which is not among")),
+        ([*IMAGES, {"id": None, "file_name": "b.png"}], [], (3, "its id is null")),
+        ([*IMAGES, {"id": 8, "file_name": None}], [], (3, "its file_name is null")),
         (IMAGES, [box(9, [1, 2, 3, 1e300])], (2, "annotation 1: 1e+300 is no number of pixels")),
         (
             IMAGES,
@@ -76,9 +95,25 @@ def test_pictures_in_another_folder(folder, tmp_path):
     ],
 )
 def test_what_is_wrong_is_named(folder, images, annotations, fault):
-    ((place, reason, *_),) = read(folder, annotations, images).faults
+    found = read(folder, annotations, images)
+    ((place, reason, *_),) = found.faults
     assert place == fault[0]
     assert reason.startswith(fault[1])
+    assert [one.name for one in found.pictures] == ["a.png", "b.png"]
+
+
+def test_null_where_nothing_is_meant(folder):
+    nulls = dict.fromkeys(("segmentation", "area", "score", "iscrowd", "ignore", "license", "keypoints"))
+    images = [
+        {"id": 7, "file_name": "a.png", "width": None, "height": None, "license": None, "date_captured": None}
+    ]
+    (picture,) = read(folder, [box(7, [1, 2, 3, 4], **nulls), box(7, [5, 6, 7, 8], None)], images).pictures
+    assert picture.objects == (((1, 2, 3, 4), "cat", "", None), ((5, 6, 7, 8), "", "", None))
+    assert picture.size is None
+    (picture,) = read(folder, [box(7, [1, 2, 3, 4])], images, None).pictures
+    assert picture.objects[0].label == "category 1"
+    (picture,) = read(folder, [box(7, [1, 2, 3, 4])], images, [{"id": 1, "name": None}]).pictures
+    assert picture.objects[0].label == "category 1"
 
 
 @pytest.mark.parametrize(
@@ -87,10 +122,10 @@ def test_what_is_wrong_is_named(folder, images, annotations, fault):
         ("[]", "Expected `object`"),
         ('{"images": []}', "missing required field `annotations`"),
         ('{"images": [{"id": 1}], "annotations": []}', "missing required field `file_name`"),
-        ('{"images": [], "annotations": [{"image_id": 1, "bbox": ["a"]}]}', "Expected `float`"),
+        ('{"images": [], "annotations": [{"image_id": 1, "iscrowd": "a"}]}', "iscrowd"),
         ('{"images": [', "truncated"),
         ('{"images": [], "annotations": [], "x": ' + "[" * 100_000, "recursion"),
-        ('{"images": [], "annotations": [{"image_id": 1, "bbox": [1e999, 1, 1, 1]}]}', "out of range"),
+        ('{"images": [], "annotations": [{"image_id": 1, "score": 1e999}]}', "out of range"),
         (b'{"images": [{"id": 1, "file_name": "\xff"}], "annotations": []}', "utf-8"),
     ],
 )

@@ -7,6 +7,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from vjcascade.errors import SourceError
 from vjcascade.formats.annotations.csv_tables import is_csv, read_csv
+from vjcascade.formats.annotations.opencv_lists import read_opencv_list
+from vjcascade.formats.annotations.reading import read_annotations, reader_of
 
 
 @pytest.fixture
@@ -99,9 +101,35 @@ def test_other_texts_are_no_tables(text):
 
 def test_a_table_needs_names_of_columns(folder):
     with pytest.raises(SourceError, match=r"boxes\.csv: the first line must name the columns"):
-        read(folder, "a.png,1,2,3,4")
+        read(folder, "a.png,b,c")
     with pytest.raises(SourceError, match=r"boxes\.csv:2: field larger than field limit"):
         read(folder, f"file,x,y,w,h\n{'a' * 200_000},1,2,3,4")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a.png,1,2,3,4\nb c.png,5,6,7,8.5",
+        "\na.png,1,2,3,4,car",
+        '"a.png"; 1; 2; 3; 4; 0.9',
+        "a.png,640,480,car,1,2,3,4",
+    ],
+)
+def test_a_table_that_lacks_names_of_columns_says_so(folder, text):
+    (folder / "boxes.csv").write_text(text)
+    with pytest.raises(
+        SourceError, match=r"the line that names the columns is missing; put one first, such as file,x"
+    ):
+        read_annotations(folder / "boxes.csv")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a.png,1,2,3,4,5\nb c.png,0", "a.png,1,2,3,4\nb c.png,1,2,3,4,5", "a.png 1 2 3 4", "a,1,2,3,4.png"],
+)
+def test_lists_with_commas_are_lists(folder, text):
+    (folder / "boxes.csv").write_text(text)
+    assert reader_of(folder / "boxes.csv") is read_opencv_list
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

@@ -70,9 +70,6 @@ def test_the_category_is_chosen(folder):
     [
         ("<annotation></annotation>", "it has no <filename>"),
         (annotation(picture="gone.png"), "gone.png: not found in"),
-        (annotation(thing((1, 2, 3, "x"))), "line 4: the object that ends here has 'x' for one of xmin"),
-        (annotation(thing((1, 2, 3, "1e999"))), "inf is no number of pixels"),
-        (annotation("<object></object>"), "has '' for one of"),
         ("<opencv_storage/>", "line 1: it is no <annotation>"),
         ('<!DOCTYPE a [<!ENTITY b "c">]><annotation/>', "document type or entities"),
         (annotation()[:60], "cut off"),
@@ -91,6 +88,21 @@ def test_wrong_files_are_named(folder, text, reason):
     assert reason in said
     assert len(found.pictures) == 1
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        (thing((1, 2, 3, "x")), "line 5: the object that ends here: ymax: 'x' is no number"),
+        (thing((1, 2, 3, "1e999")), "line 5: the object that ends here: ymax: '1e999' is no number"),
+        (thing((1, 2, "1e99", 3)), "line 5: the object that ends here: 1e+99 is no number of pixels"),
+        ("\n<object><name>face</name></object>", "line 5: the object that ends here: it has no xmin"),
+    ],
+)
+def test_a_wrong_object_is_named_and_the_others_are_read(folder, wrong, reason):
+    found = read(folder, annotation(thing((1, 1, 24, 12)), wrong, thing((3, 4, 5, 6))))
+    assert [one.boxes for one in found.pictures] == [((0, 0, 24, 12), (2, 3, 3, 3))]
+    assert found.faults == ((1, f"0.xml: {reason}", "face", "a.png"),)
 
 
 def test_too_much_is_refused(folder, monkeypatch):

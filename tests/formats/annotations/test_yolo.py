@@ -55,7 +55,7 @@ def test_parts_of_a_data_set(data_set):
     ],
 )
 def test_spellings_of_places(data_set, entry, file):
-    (data_set / "data.yaml").write_text(f"{entry}\nnames: {{0: car, 1: bus}}\nnc: 2\n")
+    (data_set / "data.yaml").write_text(f"{entry}\nnames: {{0: car, '1': bus}}\nnc: 2\n")
     (data_set / "list.txt").write_text(file)
     assert boxes(read_annotations(data_set / "data.yaml")) == TRAIN
 

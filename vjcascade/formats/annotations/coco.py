@@ -1,13 +1,13 @@
 """COCO's JSON: `images`, `annotations` with `bbox` `[x, y, width, height]`, and `categories`.
 
 An annotation with `iscrowd` 1, or `ignore` 1 as in data sets that took over the form, is a region to ignore. Outlines
-(`segmentation`), key points and everything else are not read. pycocotools reads these files, too, but neither checks
-nor bounds them.
+(`segmentation`), key points and everything else are not read. `null` stands for nothing; where something is needed, the
+annotation or image is left out, and named. pycocotools reads these files, too, but neither checks nor bounds them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -27,33 +27,35 @@ from vjcascade.formats.annotations.pictures import (
     known_size,
     read_json_bytes,
 )
+from vjcascade.types import Size
 
 
 class _Image(msgspec.Struct):
-    id: int | str
-    file_name: str
+    id: int | str | None
+    file_name: str | None
     width: Any = None
     height: Any = None
 
 
 class _Annotation(msgspec.Struct):
-    image_id: int | str
-    category_id: int | str = 0
-    bbox: Sequence[float] = ()
-    iscrowd: bool | int = False
-    ignore: bool | int = False
+    image_id: int | str | None
+    category_id: int | str | None = None
+    bbox: msgspec.Raw = msgspec.Raw(b"null")
+    """Decoded by itself, so that a wrong one is known by its number."""
+    iscrowd: bool | int | None = False
+    ignore: bool | int | None = False
     score: float | None = None
 
 
 class _Category(msgspec.Struct):
-    id: int | str
-    name: str
+    id: int | str | None
+    name: str | None
 
 
 class _Dataset(msgspec.Struct):
     images: list[_Image]
     annotations: list[_Annotation]
-    categories: list[_Category] = []  # msgspec copies an empty list
+    categories: list[_Category] | None = None
 
 
 def read_coco(path: Path, first: Iterable[Path] = ()) -> Annotations:
@@ -93,22 +95,24 @@ class _Reader:
         self.path = path
         self.finder = finder
         self.faults: list[Fault] = []
-        self._names = {one.id: one.name for one in dataset.categories}
+        self._labels = {
+            one.id: f"category {one.id}" if one.name is None else one.name for one in dataset.categories or ()
+        }
         self._places: dict[int | str, int] = {}
+        self._names: dict[int | str, str] = {}
 
     def read(self) -> Annotations:
         paths = self._located()
         objects = self._objects()
         pictures = [
             AnnotatedPicture(
-                place,
-                image.file_name,
-                paths[place],
-                tuple(objects[image.id]),
-                known_size(image.width, image.height),
+                self._places[id_],
+                self._names[id_],
+                path,
+                tuple(objects[id_]),
+                self._size(id_),
             )
-            for place, image in enumerate(self.dataset.images, start=1)
-            if place in paths
+            for id_, path in paths.items()
         ]
         return Annotations(
             self.path,
@@ -117,42 +121,60 @@ class _Reader:
             tuple(pictures),
             tuple(self.faults),
             tuple(self.finder.notes()),
-            tuple(self._names.values()),
+            tuple(self._labels.values()),
         )
 
-    def _located(self) -> dict[int, Path]:
-        """Return where the images are, by their places in the file."""
+    def _located(self) -> dict[int | str, Path]:
+        """Return where the images are, by their ids."""
         paths = {}
         for place, image in enumerate(self.dataset.images, start=1):
+            if image.id is None or image.file_name is None:
+                self.faults.append(Fault(place, f"its {'id' if image.id is None else 'file_name'} is null"))
+                continue
             if self._places.setdefault(image.id, place) != place:
                 self.faults.append(
                     Fault(place, f"{brief(image.file_name)}: its id {image.id} is there twice")
                 )
                 continue
+            self._names[image.id] = image.file_name
             try:
-                paths[place] = self.finder.locate(image.file_name)
+                paths[image.id] = self.finder.locate(image.file_name)
             except ValueError as error:
                 self.faults.append(Fault(place, str(error)))
         return paths
 
+    def _size(self, image_id: int | str) -> Size | None:
+        image = self.dataset.images[self._places[image_id] - 1]
+        return known_size(image.width, image.height)
+
     def _objects(self) -> dict[int | str, list[AnnotatedObject]]:
         """Return what is in each image."""
-        objects: dict[int | str, list[AnnotatedObject]] = {image.id: [] for image in self.dataset.images}
+        objects: dict[int | str, list[AnnotatedObject]] = {id_: [] for id_ in self._names}
         for number, one in enumerate(self.dataset.annotations, start=1):
-            label = self._names.get(one.category_id, f"category {one.category_id}")
+            label = self._label(one.category_id)
             flag: Flag = "crowd" if one.iscrowd else "ignore" if one.ignore else ""
+            id_ = one.image_id
             try:
-                if one.image_id not in objects:
-                    raise ValueError(f"it is of image {one.image_id}, which is not among the images")  # noqa: TRY301
-                objects[one.image_id].append(AnnotatedObject(_box(one), label, flag, one.score))
+                if id_ is None or id_ not in objects:
+                    which = "null" if id_ is None else id_
+                    raise ValueError(f"it is of image {which}, which is not among the images")  # noqa: TRY301
+                objects[id_].append(AnnotatedObject(_box(one.bbox), label, flag, one.score))
             except ValueError as error:
-                place = self._places.get(one.image_id, 0)
-                name = self.dataset.images[place - 1].file_name if place else ""
+                place, name = (0, "") if id_ is None else (self._places.get(id_, 0), self._names.get(id_, ""))
                 self.faults.append(Fault(place, f"annotation {number}: {error}", label, name))
         return objects
 
+    def _label(self, category_id: int | str | None) -> str:
+        return "" if category_id is None else self._labels.get(category_id, f"category {category_id}")
 
-def _box(annotation: _Annotation) -> Coordinates:
-    if len(annotation.bbox) != 4:
-        raise ValueError(f"its bbox has {len(annotation.bbox)} numbers instead of x, y, width, height")
-    return checked_box(annotation.bbox)
+
+_BOX = msgspec.json.Decoder(tuple[float, float, float, float])
+
+
+def _box(bbox: msgspec.Raw) -> Coordinates:
+    if bytes(bbox) == b"null":
+        raise ValueError("it has no bbox")
+    try:
+        return checked_box(_BOX.decode(bbox))
+    except msgspec.MsgspecError as error:
+        raise ValueError(f"its bbox is not [x, y, width, height]: {error}") from None

@@ -30,6 +30,7 @@ from vjcascade.formats.annotations.pictures import (
     known_size,
     read_bytes,
 )
+from vjcascade.imaging import IMAGE_SUFFIXES
 from vjcascade.types import Size
 
 _FILE = (
@@ -82,6 +83,33 @@ def is_csv(text: str) -> bool:
     return bool(_columns(names)) and not {"count", "n", "num", "number"}.intersection(names)
 
 
+def lacks_names(text: str) -> bool:
+    """Tell whether a text is a table of boxes but for the line that names its columns, and no list of OpenCV.
+
+    Such a table is not read: its numbers may be sizes or corners.
+
+    Examples
+    --------
+    >>> lacks_names("a.png,1,2,3,4,car"), lacks_names("a.png,1,2,3,4"), lacks_names("a.png,1,2,3,4,5")
+    (True, True, False)
+    """
+    lines = [line for line in text.splitlines()[:_SEEN] if line.strip()]
+    return bool(lines) and all(_is_box_without_names(_names(line)) for line in lines)
+
+
+_SEEN = 10
+"""Lines that are looked at."""
+
+
+def _is_box_without_names(words: list[str]) -> bool:
+    name, *rest = words
+    numbers = [float(word) for word in rest if NUMBER.fullmatch(word)]
+    if len(numbers) < 4 or not name.endswith(tuple(IMAGE_SUFFIXES)):
+        return False
+    counts_boxes = len(rest) == len(numbers) == 4 * numbers[0] + 1
+    return not (counts_boxes and all(map(float.is_integer, numbers)))
+
+
 def read_csv(path: Path, first: Iterable[Path] = ()) -> Annotations:
     """Read a table of boxes.
 
@@ -113,6 +141,11 @@ class _Table:
         self._rows = table_rows(text, path)
         names = [name.strip().lower() for name in next(self._rows, (0, []))[1]]
         self.columns = _columns(names)
+        if not self.columns and lacks_names(text):
+            raise SourceError(
+                f"{path}: the line that names the columns is missing; put one first, such as file,x,y,w,h,label or "
+                "file,xmin,ymin,xmax,ymax,label, in the order of your columns"
+            )
         if not self.columns:
             raise SourceError(f"{path}: {ADVICE}")
         self._has_corners = self.columns.keys() >= set(_CORNERS)

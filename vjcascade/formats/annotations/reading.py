@@ -37,7 +37,7 @@ import msgspec
 from vjcascade.errors import ImageError, SourceError
 from vjcascade.formats.annotations.coco import read_coco
 from vjcascade.formats.annotations.counted_blocks import numbers_in_blocks
-from vjcascade.formats.annotations.csv_tables import is_csv, read_csv
+from vjcascade.formats.annotations.csv_tables import is_csv, lacks_names, read_csv
 from vjcascade.formats.annotations.fddb import N_NUMBERS as FDDB_NUMBERS, read_fddb
 from vjcascade.formats.annotations.imglab import read_imglab
 from vjcascade.formats.annotations.labelme import labelme_files, read_labelme
@@ -161,6 +161,7 @@ def _reader_of_file(path: Path) -> Reader:
         (is_via_csv, read_via_csv),
         (is_matlab_table, read_matlab_table),
         (is_csv, read_csv),
+        (lacks_names, read_csv),  # which says that they are missing
         (lambda text: is_label_line(text.partition("\n")[0]), read_yolo),
         (lambda text: numbers_in_blocks(text) in FDDB_NUMBERS, read_fddb),
         (lambda text: numbers_in_blocks(text) in WIDER_NUMBERS, read_wider),

@@ -263,17 +263,18 @@ def _checked_header(path: Path, head: bytes) -> tuple[int, int, list[str]]:
     n_samples, n_pixels, _ = np.frombuffer(head, HEADER)[0].tolist()
     if not (n_samples > 0 and MIN_SIDE**2 <= n_pixels <= MAX_SIDE**2):
         raise SourceError(
-            f"{path} is no .vec of samples: its header says {n_samples} samples of {n_pixels} pixels; {advice}"
+            f"{path} is no .vec of samples: its header says {pluralize(n_samples, 'sample')} of {n_pixels} "
+            f"pixels; {advice}"
         )
     there, expected = path.stat().st_size, _length(n_samples, n_pixels)
     if there < expected:
         n_whole = (there - HEADER.itemsize) // (1 + 2 * n_pixels)
         raise SourceError(
-            f"{path} is cut off: its header says {n_samples} samples of {n_pixels} pixels, {expected} bytes, and it "
-            f"has {there}, {pluralize(n_whole, 'whole sample')}; {advice}"
+            f"{path} is cut off: its header says {pluralize(n_samples, 'sample')} of {n_pixels} pixels, {expected} "
+            f"bytes, and it has {there}, {pluralize(n_whole, 'whole sample')}; {advice}"
         )
     if expected > MAX_BYTES:
-        raise SourceError(f"{path}: {n_samples} samples of {n_pixels} pixels are too many; part the file")
+        raise SourceError(f"{path}: {n_samples:,} samples of {n_pixels} pixels are too many; part the file")
     more = there - expected
     notes = (
         [f"{path.name}: {pluralize(more, 'byte')} behind the last sample, which nobody reads"] if more else []

@@ -1,8 +1,8 @@
 """Pascal VOC's XML: one file for each picture, with a `<bndbox>` in each `<object>`.
 
 Pixels are counted from 1 there, and `xmax` and `ymax` are the last pixels inside, so that a box of `xmin` 1 and `xmax`
-24 is `x` 0 and `w` 24. An object marked `<difficult>1</difficult>` is a region to ignore. Boxes of parts of objects
-are not read.
+24 is `x` 0 and `w` 24. An object marked `<difficult>1</difficult>` is a region to ignore. An object without a box is
+left out, and named; the others of its picture are read. Boxes of parts of objects are not read.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path, PureWindowsPath
 from typing import NamedTuple
 
-from vjcascade.formats._xml import elements, line_of
+from vjcascade.formats._xml import elements
 from vjcascade.formats.annotations.pictures import (
     NUMBER,
     AnnotatedObject,
@@ -19,10 +19,10 @@ from vjcascade.formats.annotations.pictures import (
     Annotations,
     Fault,
     PictureFinder,
-    brief,
     checked_box,
     decoded,
     known_size,
+    parsed_number,
     read_bytes,
 )
 from vjcascade.formats.annotations.shapes import flag_among
@@ -81,9 +81,15 @@ def read_voc(path: Path, first: Iterable[Path] = ()) -> Annotations:
     found = []
     for place, one in enumerate(paths, start=1):
         try:
-            found.append(_annotated(place, _parse(decoded(read_bytes(one, MAX_BYTES))), finder))
+            picture = _parse(decoded(read_bytes(one, MAX_BYTES)))
+            annotated = _annotated(place, picture, finder)
         except ValueError as error:
             faults.append(Fault(place, f"{one.name}: {error}"))
+            continue
+        found.append(annotated)
+        faults += [
+            Fault(place, f"{one.name}: {wrong}", label, annotated.name) for wrong, label in picture.wrong
+        ]
     notes = tuple(finder.notes())
     return Annotations(folder, "Pascal VOC XML", "file", tuple(found), tuple(faults), notes)
 
@@ -92,6 +98,8 @@ class _Picture(NamedTuple):
     file_name: str
     path: str
     objects: list[AnnotatedObject]
+    wrong: list[tuple[str, str]]
+    """Of each object that cannot be used: what is wrong, and its label."""
     size: Size | None
 
 
@@ -115,7 +123,9 @@ def _parse(text: str) -> _Picture:
     """
     top: dict[tuple[str, ...], str] = {}
     objects: list[AnnotatedObject] = []
+    wrong: list[tuple[str, str]] = []
     fields: dict[str, str] = {}
+    counted, line = 0, 1
     for path, place, tag, value in elements(text, "annotation", "Pascal VOC"):
         if tag:
             continue
@@ -124,27 +134,35 @@ def _parse(text: str) -> _Picture:
         elif path[:2] == ("annotation", "object") and len(path) <= 4:
             fields["/".join(path[2:])] = value
             if len(path) == 2:  # its end
-                objects.append(_object(text, place, fields))
+                line += text.count("\n", counted, place)
+                counted = place
+                try:
+                    objects.append(_object(fields))
+                except ValueError as error:
+                    wrong.append((f"line {line}: the object that ends here: {error}", fields.get("name", "")))
                 fields = {}
-                if len(objects) > MAX_OBJECTS:
+                if len(objects) + len(wrong) > MAX_OBJECTS:
                     raise ValueError(f"it has more than {MAX_OBJECTS:,} objects; do not trust it")
     file_name, path_name, *sides = (top.get(name, "") for name in _TOP)
     if not file_name:
         raise ValueError("it has no <filename>")
     size = known_size(*(float(side) if NUMBER.fullmatch(side) else None for side in sides))
-    return _Picture(file_name, path_name, objects, size)
+    return _Picture(file_name, path_name, objects, wrong, size)
 
 
-def _object(text: str, end: int, fields: Mapping[str, str]) -> AnnotatedObject:
-    corners = [fields.get(f"bndbox/{name}", "") for name in _CORNERS]
-    wrong = next((word for word in corners if not NUMBER.fullmatch(word)), None)
-    if wrong is not None:
-        names = ", ".join(_CORNERS)
-        raise ValueError(
-            f"line {line_of(text, end)}: the object that ends here has {brief(wrong)!r} for one of {names}"
-        )
-    left, top, right, bottom = map(float, corners)
+def _object(fields: Mapping[str, str]) -> AnnotatedObject:
+    left, top, right, bottom = (_corner(fields, name) for name in _CORNERS)
     box = checked_box([left - 1, top - 1, right - left + 1, bottom - top + 1])
     return AnnotatedObject(
         box, fields.get("name", ""), flag_among({"difficult": fields.get("difficult", "")})
     )
+
+
+def _corner(fields: Mapping[str, str], name: str) -> float:
+    word = fields.get(f"bndbox/{name}", "")
+    if not word:
+        raise ValueError(f"it has no {name}")
+    try:
+        return parsed_number(word)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None

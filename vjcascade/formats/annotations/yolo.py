@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,6 +55,7 @@ TOLERANCE = 0.01
 DECIMALS = 6
 """Of pixels, to which boxes are rounded: whole numbers come back from their shares."""
 
+_NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 _CLASS = re.compile(r"\d{1,9}(\.0*)?", re.ASCII)
 
 
@@ -398,18 +399,16 @@ def _yaml(path: Path) -> Mapping[str, Any]:
 
 
 def _names_of(given: Any, path: Path) -> dict[int, str]:
-    """Return the names of the classes by their numbers."""
-    numbered: Iterator[tuple[Any, Any]] | None = None
+    """Return the names of the classes by their numbers, which may be in quotes."""
+    pairs: Iterable[tuple[Any, Any]] = ()
     if isinstance(given, list):
-        numbered = iter(enumerate(given))
+        pairs = enumerate(given)
     elif isinstance(given, dict):
-        numbered = iter(given.items())
-    names = (
-        {} if numbered is None else {n: name for n, name in numbered if isinstance(name, str | int | float)}
-    )
-    if not names or not all(isinstance(number, int) for number in names):
+        pairs = given.items()
+    names = {str(key): str(name).strip() for key, name in pairs if isinstance(name, str | int | float)}
+    if not names or not all(map(_NUMBER.fullmatch, names)):
         raise SourceError(f"{path}: names must be a list of the classes, or their numbers with their names")
-    return {number: str(name).strip() for number, name in names.items()}
+    return {int(number): name for number, name in names.items()}
 
 
 def _names_near(folder: Path) -> dict[int, str]:
