@@ -126,6 +126,7 @@ def test_a_label_for_what_has_none_is_said(tmp_path, photos):
     path = opencv_list(tmp_path, photos)
     note = "info.dat has no labels: the label 'car' chooses nothing there"
     assert note in load_positives(path, WINDOW, label="car").report.notes
+    assert list_pictures(path, "negatives", label="car").notes == ()
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))

@@ -251,7 +251,8 @@ def _list_path(source: Path, kind: Kind, label: str | None, window: Size | None)
     if reader is None or reader is read_opencv_list:
         listing = _list_folder(source, kind) if reader is None else _list_file(source, kind)
         note = f"{source.name} has no labels: the label {label!r} chooses nothing there"
-        return replace(listing, notes=(*listing.notes, note)) if label else listing
+        # Of photos without boxes, nobody expects it to.
+        return replace(listing, notes=(*listing.notes, note)) if label and kind == "positives" else listing
     read = read_annotations(source)
     if kind == "positives":
         return _list_objects(read.of_label(label))
