@@ -48,6 +48,13 @@ def test_everything_is_written_once_tried(tmp_path, export):
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.parametrize("hit_rate", [0.9966555183946488, "0.9967"])
+def test_the_training_record_is_told(hit_rate):
+    record = {"tuned": {"hit_rate": hit_rate, "false_alarm_rate": 0.48}, "hit_rate_on": "held-out"}
+    data = EXPORTS["python"].dump(accept_all().with_metadata({"stages": [record]}), Path("m.py"))
+    assert b"Last stage: hit rate 0.9967, false-alarm rate 0.48 on held-out windows" in data
+
+
 @pytest.mark.parametrize("export", EXPORTS.values(), ids=EXPORTS)
 def test_nothing_is_written_that_fails_or_cannot_be(tmp_path, export, monkeypatch):
     path = tmp_path / f"m{export.suffixes[0]}"

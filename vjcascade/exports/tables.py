@@ -165,10 +165,14 @@ def _training(metadata: Mapping[str, Any]) -> list[str]:
     last = stages[-1] if isinstance(stages, list) and stages else None
     if isinstance(last, Mapping) and isinstance(tuned := last.get("tuned"), Mapping):
         lines.append(
-            f"Last stage: hit rate {tuned.get('hit_rate')}, false-alarm rate {tuned.get('false_alarm_rate')} "
-            f"on {last.get('hit_rate_on')} windows"
+            f"Last stage: hit rate {_rounded(tuned.get('hit_rate'))}, false-alarm rate "
+            f"{_rounded(tuned.get('false_alarm_rate'))} on {last.get('hit_rate_on')} windows"
         )
     return lines
+
+
+def _rounded(value: object) -> object:
+    return f"{value:.4g}" if isinstance(value, float) else value
 
 
 def _plain(text: str) -> str:
