@@ -102,6 +102,34 @@ def test_wrong_lines_of_via_csv_are_named(folder):
     assert "b.jpg: not found" in faults[3].reason
 
 
+def test_null_in_via(folder):
+    rect = {"name": "rect", "x": 1, "y": 2, "width": 3, "height": 4}
+    read = via(
+        folder,
+        {"shape_attributes": rect, "region_attributes": None},
+        {"shape_attributes": None},
+        region(rect),
+    )
+    assert read.pictures[0].boxes == ((1, 2, 3, 4),) * 2
+    assert [fault.reason for fault in read.faults] == ["region 2: 'None' is no shape that is read"]
+    (folder / "via.json").write_text('{"a.jpg1": {"filename": "a.jpg", "size": 1, "regions": null}}')
+    assert read_annotations(folder / "via.json").pictures[0].boxes == ()
+
+
+def test_null_in_labelme(folder):
+    rect = {"label": None, "points": [[1, 2], [5, 6]], "shape_type": "rectangle", "flags": None}
+    content = {
+        "shapes": [rect, rect | {"points": None}],
+        "imagePath": "a.jpg",
+        "imageData": None,
+        "imageWidth": None,
+    }
+    (folder / "a.json").write_text(json.dumps(content))
+    read = read_annotations(folder)
+    assert read.pictures[0].objects == (((1, 2, 4, 4), "", "", None),)
+    assert [fault.reason for fault in read.faults] == ["a.json: shape 2: a rectangle has 2 points, found 0"]
+
+
 def test_shapes_of_labelme(folder):
     shapes = [
         {"label": "car", "points": [[5, 6], [1, 2]], "shape_type": "rectangle"},

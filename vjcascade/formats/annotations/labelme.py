@@ -33,8 +33,8 @@ MAX_BYTES = 2**28
 
 
 class _Shape(msgspec.Struct):
-    label: str
-    points: list[tuple[float, float]]
+    label: str | None
+    points: list[tuple[float, float]] | None
     shape_type: str | None = "polygon"
     flags: dict[str, Any] | None = None
 
@@ -80,10 +80,11 @@ def read_labelme(path: Path, first: Iterable[Path] = ()) -> Annotations:
                 if shape.shape_type in _POINTS:
                     n_points += 1
                     continue
+                label = shape.label or ""
                 try:
-                    objects.append(AnnotatedObject(_box(shape), shape.label, flag_among(shape.flags or {})))
+                    objects.append(AnnotatedObject(_box(shape), label, flag_among(shape.flags or {})))
                 except ValueError as error:
-                    faults.append(Fault(place, f"{one.name}: shape {number}: {error}", shape.label, name))
+                    faults.append(Fault(place, f"{one.name}: shape {number}: {error}", label, name))
             size = known_size(read.image_width, read.image_height)
             pictures.append(AnnotatedPicture(place, name, finder.locate(name), tuple(objects), size))
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -128,7 +129,8 @@ _SEEN = 2**16
 
 
 def _box(shape: _Shape) -> Coordinates:
-    xs, ys = [x for x, _ in shape.points], [y for _, y in shape.points]
+    points = shape.points or []
+    xs, ys = [x for x, _ in points], [y for _, y in points]
     if shape.shape_type == "circle" and len(xs) == 2:
         radius = math.hypot(xs[1] - xs[0], ys[1] - ys[0])
         return box_of_ellipse((xs[0], ys[0]), (radius, radius))

@@ -45,13 +45,13 @@ _PROJECT_3 = frozenset({"file", "view", "metadata"})
 
 
 class _Region(msgspec.Struct):
-    shape_attributes: dict[str, Any]
-    region_attributes: dict[str, Any] = {}
+    shape_attributes: dict[str, Any] | None
+    region_attributes: dict[str, Any] | None = None
 
 
 class _Picture(msgspec.Struct):
     filename: str
-    regions: list[_Region] | dict[str, _Region] = []
+    regions: list[_Region] | dict[str, _Region] | None = None
 
 
 class _File3(msgspec.Struct):
@@ -150,7 +150,8 @@ def read_via_json(path: Path, first: Iterable[Path] = ()) -> Annotations:
         raise SourceError(f"{path} is JSON, but no annotations of VIA ({error})") from None
     reader = _Reader(path, first)
     for place, picture in enumerate(content.values(), start=1):
-        regions = picture.regions if isinstance(picture.regions, list) else list(picture.regions.values())
+        given = picture.regions or []
+        regions = given if isinstance(given, list) else list(given.values())
         reader.add(place, picture.filename)
         for number, region in enumerate(regions, start=1):
             reader.add_region(place, picture.filename, region, f"region {number}: ")
@@ -172,7 +173,7 @@ def _read_project_3(project: _Project3, reader: _Reader) -> Annotations:
             reader.add_region(place, name, region, f"metadata {key}: ")
         else:
             reason = f"metadata {key}: its view {brief(str(one.vid))} shows none of the files"
-            reader.faults.append(Fault(0, reason, _label(region.region_attributes)))
+            reader.faults.append(Fault(0, reason, _label(region.region_attributes or {})))
     return reader.annotations("VIA JSON", "image")
 
 
@@ -266,17 +267,18 @@ class _Reader:
 
     def add_region(self, place: int, name: str, region: _Region, where: str = "") -> None:
         """Add a region to a picture."""
-        label = _label(region.region_attributes)
-        if region.shape_attributes.get("name") == "point":
+        shape, attributes = region.shape_attributes or {}, region.region_attributes or {}
+        label = _label(attributes)
+        if shape.get("name") == "point":
             self._n_points += 1
             return
         try:
-            box = _box(region.shape_attributes)
+            box = _box(shape)
         except ValueError as error:
             self.faults.append(Fault(place, f"{where}{error}", label, name))
             return
         if name in self._found:
-            one = AnnotatedObject(box, label, flag_among(region.region_attributes))
+            one = AnnotatedObject(box, label, flag_among(attributes))
             self._found[name][2].append(one)
 
     def annotations(self, name: str, unit: str) -> Annotations:
