@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -109,6 +110,7 @@ def test_text_names_what_is_wrong_first_and_what_to_do(clean):
     assert sum(line.startswith("   to do: ") for line in lines) == len(clean.findings)
     assert lines[-1].startswith("next: ")
     assert next_steps(clean)[-1].endswith("vjcascade train memory memory")
+    assert next_steps(replace(clean, label="stop sign"))[-1].endswith(" memory memory --label 'stop sign'")
 
 
 def test_json_holds_all(clean):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +73,8 @@ class DataCheck:
         Photos that were searched for objects.
     not_done : tuple of str
         What could not be looked at, and why, in sentences.
+    label : str, optional
+        The kind of object, where annotations have several.
     """
 
     findings: tuple[Finding, ...]
@@ -85,6 +87,7 @@ class DataCheck:
     reach: Reach
     n_searched: int
     not_done: tuple[str, ...]
+    label: str | None = None
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
@@ -163,7 +166,8 @@ def check(  # noqa: PLR0913  as `vjcascade.train`, which it looks ahead to
     with threadpool_limits(
         1, "blas"
     ):  # its threads wait for ours, on busy processors 40 times as long as one takes
-        return _Check(crops, photos, settings, n_threads, listener).run()
+        found = _Check(crops, photos, settings, n_threads, listener).run()
+    return replace(found, label=label)
 
 
 def _only_progress(listener: Listener) -> Listener:

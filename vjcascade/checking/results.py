@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
@@ -92,8 +93,8 @@ def next_steps(result: DataCheck) -> list[str]:
     list of str
         At least one.
     """
-    crops, photos = result.positives.source, result.negatives.source
-    command = f"vjcascade train {crops} {photos}"
+    label = () if result.label is None else ("--label", result.label)
+    command = shlex.join(["vjcascade", "train", result.positives.source, result.negatives.source, *label])
     if not result.warnings:
         return [f"train: {command}"]
     steps = [
