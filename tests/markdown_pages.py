@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -49,6 +50,13 @@ def run_command(words: list[str], folder: Path) -> str:
         code = run_vjcascade([*PROGRAMS[words[0]], *words[1:]])
     assert code == 0, f"{words}\n{output.getvalue()}\n{errors.getvalue()}"
     return output.getvalue()
+
+
+def run_snippet(code: str, folder: Path) -> None:
+    """Run a snippet of a page in a folder, in this process for the same reason."""
+    with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(compile(code, "snippet", "exec"), {"__name__": "__main__"})
 
 
 def run(command: list[str], folder: Path) -> str:

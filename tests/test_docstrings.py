@@ -113,44 +113,53 @@ def test_examples(name, tmp_path, monkeypatch):
     assert failed == 0
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_form(name):
-    thing = public_things()[name]
+def test_form():
+    """All names in one test, here and below: thousands of tests would take longer than what they do."""
+    problems = {name: errors for name in NAMES if (errors := form_errors(public_things()[name], name))}
+    assert problems == {}
+
+
+def form_errors(thing, name):
     found = validate(name if not hasattr(thing, "py_func") else numpydoc_of(thing))
-    problems = [f"{code}: {text}" for code, text in found["errors"] if code in CHECKS]
-    assert not problems
+    return [f"{code}: {text}" for code, text in found["errors"] if code in CHECKS]
 
 
 def numpydoc_of(kernel):
     return numpydoc.get_doc_object(kernel.py_func)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_what_is_documented_is_there(name):
+def test_what_is_documented_is_there():
     """A Parameters section names all parameters, in order; a dataclass documents its fields or says whose they are."""
-    thing = public_things()[name]
+    assert [name for name in NAMES if not documents_what_is_there(public_things()[name])] == []
+
+
+def documents_what_is_there(thing):
     if not inspect.isclass(thing):
-        documented = section_names(plain(thing), "Parameters")
-        assert documented in ([], parameter_names(plain(thing)))
-    elif dataclasses.is_dataclass(thing):
+        return section_names(plain(thing), "Parameters") in ([], parameter_names(plain(thing)))
+    if dataclasses.is_dataclass(thing):
         public = [field.name for field in dataclasses.fields(thing) if is_public(field.name)]
         documented = attribute_names(thing)
-        assert documented == public or (not documented and "fields are those of `" in thing.__doc__)
-    elif inspect.isfunction(vars(thing).get("__init__")) and not is_protocol(thing):
-        assert parameter_names(thing) in [
-            section_names(kind, "Parameters") for kind in documented_kinds(thing)
-        ]
+        return documented == public or (not documented and "fields are those of `" in thing.__doc__)
+    if inspect.isfunction(vars(thing).get("__init__")) and not is_protocol(thing):
+        kinds = documented_kinds(thing)
+        return parameter_names(thing) in [section_names(kind, "Parameters") for kind in kinds]
+    return True
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if speaks_for_itself(name)])
-def test_nothing_is_left_out(name):
+def test_nothing_is_left_out():
     """Three parameters need a section, and a function with such a section says what it returns."""
-    function = plain(public_things()[name])
+    names = [name for name in NAMES if speaks_for_itself(name)]
+    assert len(names) > 100
+    assert [name for name in names if leaves_out(plain(public_things()[name]))] == []
+
+
+def leaves_out(function):
     documented = section_names(function, "Parameters")
-    assert documented or len(parameter_names(function)) < 3
-    if documented and inspect.signature(function).return_annotation not in {None, "None"}:
-        sections = numpydoc.FunctionDoc(function)
-        assert sections["Returns"] or sections["Yields"]
+    if not documented:
+        return len(parameter_names(function)) >= 3
+    sections = numpydoc.FunctionDoc(function)
+    returns = inspect.signature(function).return_annotation not in {None, "None"}
+    return returns and not (sections["Returns"] or sections["Yields"])
 
 
 def documented_kinds(thing):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 import tomllib
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import skimage
-from markdown_pages import PROJECT, code_blocks, each_once, run, run_command
+from markdown_pages import PROJECT, code_blocks, each_once, run, run_command, run_snippet
 from PIL import Image
 
 from vjcascade import Cascade, Size
@@ -118,8 +117,7 @@ def test_snippets_run(folder):
     for block in SNIPPETS:
         if "import cv2" in block or ("sklearn" in block and find_spec("sklearn") is None):
             continue
-        (folder / "snippet.py").write_text(block)
-        run([sys.executable, "snippet.py"], folder)
+        run_snippet(block, folder)
 
 
 @pytest.mark.oracle

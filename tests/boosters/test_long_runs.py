@@ -21,7 +21,7 @@ def hard():
     return pools.random_pool(5, 8, 12, 9)
 
 
-@pytest.mark.parametrize(("costs", "n_rounds"), [(Costs(1000, 1), 1500), (Costs(0.03, 30), 500)])
+@pytest.mark.parametrize(("costs", "n_rounds"), [(Costs(1000, 1), 1000), (Costs(0.03, 30), 500)])
 @pytest.mark.parametrize("name", sorted(registry._BOOSTERS))
 def test_all_is_finite_after_thousands_of_rounds(hard, name, costs, n_rounds):
     """Warnings are errors, so nothing overflows or is divided by zero on the way either."""

@@ -145,7 +145,8 @@ def test_what_is_wrong_names_the_format_and_the_place(folder):
         read_scenes(folder / "a.json")
     (folder / "a.xml").write_text(VOC.replace("11.5", "99999999999"))
     with pytest.raises(
-        SourceError, match=r"\(Pascal VOC XML\) cannot be used.*\n.*: file 1: a\.xml: 1e\+11 is no"
+        SourceError,
+        match=r"\(Pascal VOC XML\) cannot be used.*\n.*: file 1: a\.xml: line 1: .*: 1e\+11 is no",
     ):
         read_scenes(folder)
     (folder / "info.dat").write_text("a.png 1 2 3 9 9")
