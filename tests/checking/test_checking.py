@@ -100,7 +100,7 @@ def test_what_is_spoiled_is_named(good):
         f"array {i}" for i in (50, 51, 52)
     }
     assert len(named - all_spoiled) <= 1  # of two copies, either may be the copy
-    assert verdict(result).startswith(f"Mend {len(result.warnings)} things before training: ")
+    assert verdict(result).startswith(f"Fix {len(result.warnings)} problems before training: ")
 
 
 def test_text_names_what_is_wrong_first_and_what_to_do(clean):
@@ -160,7 +160,7 @@ def test_files_are_named_with_what_exif_did(good, tmp_path):
     found = {(one.topic, one.level): one.items for one in result.findings}
     assert [item.name for item in found[Topic.UNREADABLE, Level.WARNING]] == ["cut.jpg"]
     items = found[Topic.UPSIDE_DOWN, Level.WARNING]
-    assert "002.jpg (turned as its EXIF orientation says)" in [str(item) for item in items]
+    assert "002.jpg (rotated as its EXIF orientation says)" in [str(item) for item in items]
     assert "003.jpg" not in [item.name for item in items]
     assert [item.name for item in found[Topic.EXIF, Level.NOTE]] == ["002.jpg", "003.jpg"]
 

@@ -11,7 +11,7 @@ def test_the_verdict_comes_first(run, easy):
     ran = run("check", easy / "pos", easy / "neg")
     assert ran.code == 0
     first = ran.out.splitlines()[0]
-    assert first.startswith("Mend ")
+    assert first.startswith("Fix ")
     assert "to do: add more" in ran.out
     assert f"next: check again, and then train: vjcascade train {easy / 'pos'} {easy / 'neg'}" in ran.out
 

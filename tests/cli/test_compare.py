@@ -110,7 +110,7 @@ def test_an_interrupt_tells_how_to_go_on(run, table, tmp_path, monkeypatch, n_fi
     ran = run("compare", *words, "--threads", "1")
     assert ran.code == 130
     left = (
-        f"finished runs are in {tmp_path / 'out'}: go on with --resume"
+        f"finished runs are in {tmp_path / 'out'}: continue with --resume"
         if n_finished
         else "no run was finished"
     )
@@ -335,7 +335,7 @@ def test_help_shows_a_comparison_its_own_options(run, kind):
         ("stages pos neg --costs 1e300", "costs 1e+300:1 are not both between 1e-09 and 1e+09"),
         ("stages pos pos", "pos is given for positives and negatives"),
         ("cascades pos pos --scenes list", "pos is given for positives and negatives"),
-        ("stages pos neg --resume --overwrite", "resume and overwrite contradict each other"),
+        ("stages pos neg --resume --overwrite", "resume and overwrite exclude each other"),
         ("stages pos neg --samples 19", "--samples 19 is not a whole number, at least 20"),
         ("stages pos neg --costs many", "costs 'many' cannot be read"),
         ("stages pos neg --rules natral", "did you mean 'natural'?"),
@@ -393,7 +393,7 @@ def test_of_results_all_are_written_or_none(run, table, tmp_path, monkeypatch):
     assert ran.code == 2
     report, out = tmp_path / "out" / "report.html", tmp_path / "out"
     assert ran.err.endswith(
-        f"{report}: No space left on device; finished runs are in {out}: go on with --resume (and without "
+        f"{report}: No space left on device; finished runs are in {out}: continue with --resume (without "
         "--overwrite)\n"
     )
     assert [path.name for path in out.iterdir()] == ["runs.jsonl"]

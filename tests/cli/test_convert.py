@@ -98,7 +98,7 @@ def test_the_suffix_decides_and_to_and_format_must_agree(model, tmp_path, capsys
     assert "C99 scanner, window 20x18, 1 stage" in capsys.readouterr().err
     convert(model, tmp_path / "out.xml", to="old", format="old")
     for name, options, message in (
-        ("a.xml", {"to": "new", "format": "old"}, "--to new and --format old contradict each other"),
+        ("a.xml", {"to": "new", "format": "old"}, "--to new and --format old exclude each other"),
         ("a.h", {"to": "new"}, r"a\.h: --to new is not written to \.h files; give .* in \.xml or \.xml\.gz"),
         ("a.h", {"format": "old"}, r"--to old is not written to \.h files"),
         ("a.xml", {"to": "c"}, r"--to c is not written to \.xml files; give a name that ends in \.h or \.c"),

@@ -417,8 +417,8 @@ def test_a_least_size_of_another_shape_than_the_objects_is_explained(run, tmp_pa
     wide.save(tmp_path / "wide.xml")
     told = run("detect", tmp_path / "wide.xml", picture, "--min-size", "60").err
     assert (
-        "note: --min-size 60x60: the model's objects have the shape of 48x24, so the smallest that is looked for is "
-        "120x60; for 60 pixels of width, give 60x30" in told
+        "note: --min-size 60x60: the model's window is 48x24, so the smallest objects it searches for are "
+        "120x60; for objects 60 pixels wide, give 60x30" in told
     )
     for fitting in ("60x30", "60x26"):
         assert "note" not in run("detect", tmp_path / "wide.xml", picture, "--min-size", fitting).err

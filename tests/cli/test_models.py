@@ -56,7 +56,7 @@ def test_without_a_model_faces_are_looked_for(run):
     ran = run("detect", picture)
     assert ran.code == 0
     assert ": 1 detection: " in ran.out
-    assert ran.err.splitlines()[0] == f"no model is named: looking for faces, with {shipped_model()}"
+    assert ran.err.splitlines()[0] == f"no model given: detecting faces with {shipped_model()}"
     assert run("detect", shipped_model(), picture).out == ran.out
 
 

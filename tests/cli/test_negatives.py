@@ -81,8 +81,8 @@ def test_the_next_model_has_learned_them(run, tmp_path, rng, model):
         *("--negatives", "60", "--no-baseline", "--memory", "4GiB"),
     )
     assert ran.code == 0, ran.err
-    assert "going on with" in ran.out
-    alarms = re.search(r"further photos, which it has learned, that pass: (\d+) before, (\d+) now", ran.out)
+    assert "continuing from" in ran.out
+    alarms = re.search(r"additional photos, now trained on, that pass: (\d+) before, (\d+) now", ran.out)
     assert int(alarms[1]) > int(alarms[2])
     assert f"To go back: vjcascade convert MODEL OLD.xml --stages {Cascade.load(model).n_stages}" in ran.out
     new = Cascade.load(tmp_path / "new" / "cascade.xml")

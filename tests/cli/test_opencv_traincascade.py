@@ -185,7 +185,7 @@ def test_the_same_command_line_goes_on_where_the_run_was_stopped(old, train):
     before = contents(old / "out")
     ran = train(f"{SMALL} -numThreads 1")
     assert ran.code == 0
-    assert "going on with out/cascade.xml, which was trained here" in ran.err
+    assert "continuing from out/cascade.xml, which was trained here" in ran.err
     assert Cascade.load("out/cascade.xml").stages_digest == _digest(before, old)
     ran = train(SMALL.replace("-numNeg 100", "-numNeg 120"))
     assert (ran.code, "n_negatives: 100 in the model, 120 now" in ran.err) == (2, True)
@@ -248,7 +248,7 @@ def interrupted(old, haar_pool):
 def test_an_interrupted_run_goes_on(interrupted, old, train):
     ran = train("-numStages 3 -maxWeakCount 4 -numNeg 100 -maxFalseAlarmRate 0.5")
     assert ran.code == 0, ran.err
-    assert "going on with the run of opencv_traincascade in out, 2 stages so far" in ran.err
+    assert "continuing the run of opencv_traincascade in out, 2 stages so far" in ran.err
     assert "-maxWeakCount 4: not used, because params.xml says 5" in ran.err
     assert "-maxFalseAlarmRate 0.5: used as --false-alarm-rate 0.5" in ran.err
     assert "from params.xml: -featureType HAAR, -w 24, -h 24, -bt GAB, -minHitRate 0.995" in ran.err
@@ -266,7 +266,7 @@ def test_it_goes_on_anew_where_that_is_asked_for(interrupted, train):
     assert train("-numStages 3 -numNeg 100").code == 0
     ran = train("-numStages 3 -numNeg 120 --overwrite")
     assert ran.code == 0
-    assert "going on with the run of opencv_traincascade in out, 2 stages so far" in ran.err
+    assert "continuing the run of opencv_traincascade in out, 2 stages so far" in ran.err
     longer = Cascade.load("out/cascade.xml")
     assert longer.metadata["settings"]["n_negatives"] == 120
     assert longer.first_stages(2).without_unused_features().stages_digest == interrupted.stages_digest

@@ -79,7 +79,7 @@ def test_a_folder_and_a_proposed_window(run, photos, rng):
     save(photos / "crops", [easy_positive(rng) for _ in range(3)])
     ran = run("samples", "crops", "a.vec", "--limit", "2")
     assert ran.code == 0
-    assert "window 24x24 proposed" in ran.out
+    assert "window 24x24 chosen" in ran.out
     assert len(as_opencv_reads(photos / "a.vec", 24, 24)) == 2
 
 

@@ -169,7 +169,7 @@ def test_negatives_run_out(run, easy, rng):
     end = ran.out.splitlines()[-1]
     assert end.startswith("training ended early")
     assert "no negative window can be found" in end
-    assert re.search(r"[\d,]+ windows were looked at", end)
+    assert re.search(r"[\d,]+ windows were scanned", end)
     assert "one weak classifier separates everything" in ran.out
 
 
@@ -318,8 +318,8 @@ def test_names_that_begin_with_a_dash(run, easy, monkeypatch):
     ("has_model", "n_stages", "sentence"),
     [
         (False, 0, "no stage was finished\n"),
-        (True, 0, "cascade.xml is what it was before"),
-        (True, 1, "go on with --resume"),
+        (True, 0, "cascade.xml is unchanged"),
+        (True, 1, "continue with --resume"),
     ],
 )
 def test_interrupted(run, easy, monkeypatch, has_model, n_stages, sentence, interrupt, code):  # noqa: PLR0917
@@ -346,14 +346,14 @@ def test_interrupted(run, easy, monkeypatch, has_model, n_stages, sentence, inte
         (
             ["--resume"],
             {},
-            "no further stage was finished; out/cascade.xml is what it was before: go on with --r",
+            "no further stage was finished; out/cascade.xml is unchanged: continue with --r",
         ),
         (
             ["--overwrite"],
             {"continue_from": "m.xml"},
-            "out/cascade.xml is the model to continue: go on with --r",
+            "out/cascade.xml is the model to continue: continue with --r",
         ),
-        (["--overwrite"], {}, "no stage was finished; out/cascade.xml is what it was before\n"),
+        (["--overwrite"], {}, "no stage was finished; out/cascade.xml is unchanged\n"),
     ],
 )
 def test_interrupted_before_a_further_stage(run, easy, monkeypatch, options, sources, sentence):
@@ -428,7 +428,7 @@ def test_scenes_to_validate_with(run, easy, rng):
     assert (ran.code, ran.err) == (0, "")
     assert "(CSV), 1 picture with 1 object" in ran.out
     assert "best F1" in next(line for line in ran.out.splitlines() if line.startswith("stage weak"))
-    assert "in 1 scene with 1 object, it reached" in ran.out
+    assert "on 1 scene with 1 object, it reaches" in ran.out
     assert "In the scenes, the model is best with" in ran.out.splitlines()[-1]
     model = easy / "out" / "cascade.xml"
     metadata = Cascade.load(model).metadata

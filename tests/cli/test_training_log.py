@@ -227,7 +227,7 @@ def test_scenes_have_columns_where_they_are_given(terminal, monkeypatch, capsys,
             terminal()
             monkeypatch.setenv("COLUMNS", "200")
     assert "recall" not in shown[False]
-    assert "objects found, false alarms, both with default settings" in " ".join(shown[True].split())
+    assert "recall and false alarms at default settings" in " ".join(shown[True].split())
     assert re.search(r"2 .* 100\.0% +99,999 +0\.989 ", shown[True])
 
 
@@ -240,16 +240,16 @@ def test_the_summary_says_recall_where_scenes_were_given():
         builders.accept_all(n_stages=2), metadata={"stages": [plain.as_dict(), tried.as_dict()]}
     )
     assert quality(cascade).startswith(
-        "in 100 scenes with 5,000 objects, it reached: recall 98.0%, precision 99.8%, 0.12 false alarms per picture, "
-        "F1 0.989\n62.0% of the positives held out pass (single windows that fit exactly); "
+        "on 100 scenes with 5,000 objects, it reaches: recall 98.0%, precision 99.8%, 0.12 false alarms per picture, "
+        "F1 0.989\n62.0% of the held-out positives pass (single, exactly aligned windows); "
     )
     best_before = replace_struct(FIGURES, best_hits=5000)
     stages = [record(1, scenes=best_before).as_dict(), tried.as_dict()]
-    assert "it reached with 1 of its stages: recall 100.0%" in quality(
+    assert "it reaches with 1 of its stages: recall 100.0%" in quality(
         replace(cascade, metadata={"stages": stages})
     )
     without = quality(replace(cascade, metadata={"stages": [plain.as_dict()]}))
-    assert "recall in scenes is another figure, measured with --validate" in without
+    assert "--validate measures recall on whole scenes" in without
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 160])
@@ -262,7 +262,7 @@ def test_a_figure_is_never_cut_and_the_star_is_explained(terminal, monkeypatch, 
     text = visible(stream.getvalue())
     assert "…" not in text
     assert "30.0%*" in text
-    assert "* measured on the windows" in " ".join(text.split())
+    assert "* measured on the training windows" in " ".join(text.split())
     assert ("5.0e-01*" in text) == (width >= 40)
 
 

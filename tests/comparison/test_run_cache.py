@@ -35,7 +35,7 @@ def test_a_torn_line_is_dropped(tmp_path, n_bytes):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no disk that is always full")
 def test_a_full_disk_is_told_with_the_file(tmp_path):
     finished = RunCache(Path("/dev/full"), {})
-    with pytest.raises(OSError, match="No space left on device; the runs before are there") as error:
+    with pytest.raises(OSError, match="No space left on device; finished runs are saved") as error:
         finished.add("stage 1", 0, "a", RESULTS)
     assert error.value.filename == "/dev/full"
     assert not finished.results
@@ -51,7 +51,7 @@ def test_what_is_there_is_not_lost_by_mistake(tmp_path):
 @pytest.mark.parametrize(
     ("now", "message"),
     [
-        ({"n_rounds": 6}, "n_rounds: 5 there, 6 now. Bring back what it was"),
+        ({"n_rounds": 6}, "n_rounds: 5 there, 6 now. Restore it"),
         ({"positives": 4, "positives_sha256": "x"}, "cannot be resumed; positives: 3 there, 4 now"),
         ({"positives_sha256": "x"}, "other contents: positives. Bring back"),
         ({"mode": "all"}, "mode: None there, all now"),
@@ -86,6 +86,6 @@ def test_a_full_disk_leaves_no_torn_line(tmp_path, leave_room):
     cache.add("stage 1", 0, "a", RESULTS)
     before = cache.path.read_bytes()
     leave_room(10)
-    with pytest.raises(OSError, match="make room and resume"):
+    with pytest.raises(OSError, match="free some space and resume"):
         cache.add("stage 1", 1, "a", RESULTS)
     assert cache.path.read_bytes() == before

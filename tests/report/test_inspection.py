@@ -60,7 +60,7 @@ def test_models_without_stages_and_with_very_many():
     page, _ = page_of(builders.accept_all(n_stages=1).first_stages(0))
     assert "The model has no stages" in page.text
     page, _ = page_of(builders.accept_all(n_stages=MAX_CHARTED + 3))
-    assert "3 further stages are left out" in page.text
+    assert "3 more stages are left out" in page.text
 
 
 def test_hostile_words_are_escaped(rng):

@@ -63,12 +63,12 @@ def test_a_trained_run(trained):
         page.tags.count("img") == 2 + n_with_missed
     )  # the worst false alarms of both stages, and what they miss
     assert ("Missed objects" in page.text) == (n_with_missed > 0)
-    assert "Share of positives that still pass after each stage" in page.text
+    assert "Share of positives that pass all stages so far" in page.text
     assert page.text.count(" rounds") >= 2
     last = run.records[2]
-    assert f"one in {1 / last.overall_false_alarm_rate:,.0f} windows of background" in page.text
-    assert f"Of the positives that were held out, {last.overall_held_out_hit_rate:.1%} pass it" in page.text
-    assert "recall in scenes is another figure" in page.text
+    assert f"one in {1 / last.overall_false_alarm_rate:,.0f} background windows" in page.text
+    assert f"Of the held-out positives, {last.overall_held_out_hit_rate:.1%} pass" in page.text
+    assert "measures recall on whole scenes" in page.text
     assert "Scenes" not in page.text
     for words in (
         "Chosen features",
@@ -88,7 +88,7 @@ def test_recall_in_scenes_by_stage(tmp_path):
     ]
     builders.accept_all(n_stages=3).with_metadata({"stages": stages}).save(tmp_path / "cascade.xml")
     page = checked(build_report(tmp_path))
-    assert "In 6 labelled scenes with 40 objects, it reached with 2 of its stages: recall 90.0%" in page.text
+    assert "On 6 labelled scenes with 40 objects, it reaches with 2 of its stages: recall 90.0%" in page.text
     assert "recall of 3 stages: 0.750" in page.text
     assert "best F1 of 2 stages: 0.935" in page.text
     assert "290.0%30.93590.0%1" in "".join(page.text.split())  # the row of two stages
@@ -114,7 +114,7 @@ def test_a_model_without_history(trained, tmp_path):
 def test_a_model_without_a_record(rng, tmp_path, kind):
     builders.random_cascade(rng, kind=kind, tree_share=0.5).save(tmp_path / "model.xml")
     page = checked(build_report(tmp_path / "model.xml"))
-    assert "The file does not say how it was trained." in page.text
+    assert "The file has no record of its training." in page.text
     assert "if every stage passes 50% of the background" in page.text
     assert kind in page.text or kind is FeatureType.HAAR
 

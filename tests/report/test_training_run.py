@@ -145,12 +145,12 @@ def test_the_answer_is_in_the_first_sentences():
     run = run_of(builders.accept_all(n_stages=2), [0.5, 0.001])
     text = "".join(answer(run, expected_costs(run)))
     assert "2 stages and 2 weak classifiers over Haar features" in text
-    assert "Of the positives that it was trained on, 95.0% pass it (none were held out" in text
-    assert "one in 1,000 windows of background" in text
+    assert "Of the training positives, 95.0% pass (none were held out" in text
+    assert "one in 1,000 background windows" in text
     assert "costs 1.5 features on average" in text
     whole = msgspec.structs.replace(run.records[2], overall_held_out_hit_rate=0.5)
     run = replace(run, records={**run.records, 2: whole})
-    assert "Of the positives that were held out, 50.0% pass it" in "".join(answer(run, expected_costs(run)))
+    assert "Of the held-out positives, 50.0% pass" in "".join(answer(run, expected_costs(run)))
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_run_that_was_stopped_is_told_from_one_that_ended():
     stages = {1: StageHistory([], 1.0, {}, None, 0.5, NONE, NONE)}
     for ended in ("", "training ended early with 1 stage: no more negatives"):
         run = run_of(builders.accept_all(n_stages=1), [0.5], history=History(stages, ended=ended))
-        assert ("go on with `--resume`" in " ".join(advice(run))) == (not ended)
+        assert ("continue with `--resume`" in " ".join(advice(run))) == (not ended)
         assert (
             "Training ended early with 1 stage: no more" in "".join(answer(run, expected_costs(run)))
         ) == bool(ended)

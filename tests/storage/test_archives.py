@@ -236,7 +236,7 @@ def test_a_detection_that_is_killed_goes_on(tmp_path: Path, pictures: dict[str, 
         file.write(b'{"file": "')
     assert not found.exists()
     done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=True)
-    assert "going on after" in done.stderr
+    assert "continuing after" in done.stderr
     names = [json.loads(line)["file"] for line in found.read_text().splitlines()]
     assert names == [f"{tmp_path}/many.tar/{i:03}.png" for i in range(n)]
     assert not list(tmp_path.glob("*.partial"))

@@ -80,7 +80,7 @@ def test_a_model_in_the_way_is_refused(folder):
         begin(folder)
     assert str(folder) in str(e.value)
     assert "--" not in str(e.value)  # flags are the command line's
-    with pytest.raises(SettingsError, match=r"^resume and overwrite contradict each other"):
+    with pytest.raises(SettingsError, match=r"^resume and overwrite exclude each other"):
         begin(folder, resume=True, overwrite=True)
     assert (folder / MODEL_NAME).read_bytes() == before
 
@@ -125,7 +125,7 @@ def test_every_setting_is_considered_here():
 def test_other_settings_are_refused_with_both_values(folder, name):
     before = (folder / MODEL_NAME).read_bytes()
     changed = replace(SETTINGS, **{name: CHANGES[name]})
-    with pytest.raises(SettingsError, match="trained otherwise and cannot be resumed") as caught:
+    with pytest.raises(SettingsError, match="trained differently and cannot be resumed") as caught:
         begin(folder, resume=True, settings=changed)
     old, new = SETTINGS.as_dict()[name], changed.as_dict()[name]
     assert f"settings.{name}: {old} in the model, {new} now" in str(caught.value)
@@ -162,7 +162,7 @@ def test_all_differences_are_named_at_once(folder):
 
 def test_a_foreign_model_cannot_be_resumed(tmp_path):
     builders.accept_all(WINDOW, 1).save(tmp_path / MODEL_NAME)
-    with pytest.raises(SettingsError, match="it does not say how it was trained"):
+    with pytest.raises(SettingsError, match="it has no record of its training"):
         begin(tmp_path, resume=True)
 
 
@@ -172,7 +172,9 @@ def test_a_run_on_other_pictures_is_refused(tmp_path):
     model = doubles.small_run(tmp_path, settings)
     data = Cascade.load(tmp_path / MODEL_NAME).metadata["data"]
     other = {**data, "positives_sha256": "0" * 64}
-    with pytest.raises(SettingsError, match="as many positives as before, but other pictures, or the same"):
+    with pytest.raises(
+        SettingsError, match="positives are as many as before, but pictures or their order changed"
+    ):
         Checkpoint.open(tmp_path, doubles.WINDOW, settings, other, resume=True)
     assert (tmp_path / MODEL_NAME).read_bytes() == model
 
@@ -331,7 +333,7 @@ def test_a_disk_that_is_full_from_the_first_leaves_nothing(tmp_path, retained, m
     """The false alarms of a model that has no room are no use."""
     checkpoint = begin(tmp_path / "run")
     fill_disk(monkeypatch, n_written)
-    with pytest.raises(OSError, match="1 stage is not saved, make room and begin again"):
+    with pytest.raises(OSError, match="1 stage is not saved, free some space and start again"):
         checkpoint.save(builders.accept_all(WINDOW, 1), doubles.stage_record(1), retained)
     assert not (tmp_path / "run").exists()
 
@@ -365,7 +367,7 @@ def test_a_full_disk_is_told_and_loses_one_stage(folder, retained, monkeypatch, 
         checkpoint.save(builders.accept_all(WINDOW, 4), doubles.stage_record(4), retained)
     assert caught.value.errno == errno.ENOSPC
     assert caught.value.filename == str(folder / ("negatives-4.npz", MODEL_NAME)[n_written])
-    assert "that of 3 stages is, make room and resume" in str(caught.value)
+    assert "that of 3 stages is: free some space and resume" in str(caught.value)
     assert (folder / MODEL_NAME).read_bytes() == before
     assert names(folder) == [MODEL_NAME, "negatives-3.npz"]
     monkeypatch.undo()
@@ -404,8 +406,8 @@ DAMAGES = [
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda stages: stages[:1], "it has 2 stages and tells of 1"),
-        (lambda stages: [stages[0], {**stages[1], "unknown": 1}], "of its stages is damaged .*unknown"),
+        (lambda stages: stages[:1], "it has 2 stages and records of 1"),
+        (lambda stages: [stages[0], {**stages[1], "unknown": 1}], "record of stages is damaged .*unknown"),
         (lambda stages: [stages[0], {**stages[1], "tuned": 0.5}], "of its stages is damaged"),
         (lambda stages: [stages[0], {"stage": 2}], "of its stages is damaged .*n_weak"),
         (lambda stages: [stages[0], "stage 2"], "of its stages is damaged .*'stage 2'"),

@@ -78,7 +78,7 @@ def test_a_run_is_read_back(trained):
     assert history.counts == begun.counts
     assert history.sources == {"positives": ("memory",), "negatives": ("memory",)}
     assert set(history.versions) >= {"vjcascade", "python", "numpy"}
-    assert history.ended == "training ended with 2 stages: max_stages is reached"
+    assert history.ended == "training ended with 2 stages: the maximum number of stages is reached"
 
 
 def test_parts_and_memory_are_told(trained):

@@ -114,9 +114,7 @@ def test_a_picture_that_does_not_fit_into_memory_is_refused_with_the_figure(pict
     """It is not left out: which pictures are used must not depend on memory."""
     large = np.repeat(np.repeat(rng.integers(0, 256, (40, 40), np.uint8), 100, axis=0), 100, axis=1)
     write_image(pictures / side / "large.png", large)
-    said = (
-        r"large\.png: decoding 4000x4000 pixels takes 71 MiB of memory; of what is allowed, 32 MiB are left"
-    )
+    said = r"large\.png: decoding 4000x4000 pixels takes 71 MiB of memory; of the limit, only 32 MiB are left"
     with pytest.raises(SourceError, match=said):
         brief(pictures, "out", memory="64MiB")
     assert not (pictures / "out" / "cascade.xml").exists()
@@ -227,7 +225,7 @@ def test_arrays_continue_a_model(pictures, tmp_path):
     assert longer.n_stages == 3
     assert longer.stage_thresholds[0] == first.stage_thresholds[0]
     texts = [getattr(note, "text", "") for note in notes]
-    assert f"going on with {tmp_path / 'first.xml'}, 1 stage so far" in texts
+    assert f"continuing from {tmp_path / 'first.xml'}, 1 stage so far" in texts
     assert "  note: 1 photo of memory are in the folders before it, too, and count once" in texts
     begun = next(note for note in notes if isinstance(note, RunBegun))
     assert begun.sources["positives"] == "memory"
@@ -310,7 +308,7 @@ def test_nothing_to_resume_is_said(pictures):
         listener=events.append,
     )
     assert isinstance(events[0], Note)
-    assert "there is no model to go on with" in events[0].text
+    assert "there is no model to continue" in events[0].text
 
 
 @pytest.mark.parametrize(

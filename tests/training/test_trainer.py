@@ -204,7 +204,7 @@ def test_negatives_run_out(tmp_path, rng):
     cascade, records, notes = run(tmp_path, positives, doubles.backgrounds_of(photos), settings)
     assert 0 < cascade.n_stages == len(records) < 10
     assert f"training ended early with {pluralize(cascade.n_stages, 'stage')}: " in notes[-1]
-    assert "windows were looked at, all there are" in notes[-1]
+    assert "windows were scanned, all there are" in notes[-1]
     assert records[0].n_weak == 1
     assert any("one weak classifier separates everything" in note for note in notes)
     assert Cascade.load(tmp_path / MODEL_NAME).n_stages == cascade.n_stages
@@ -215,7 +215,7 @@ def test_the_limit_on_windows_is_said(tmp_path, rng):
     settings = replace(SETTINGS, max_windows=300, max_stages=20, false_alarm_rate=0.1, max_weak=30)
     _, _, notes = run(tmp_path, positives, photos, settings)
     assert "training ended early" in notes[-1]
-    assert "windows were looked at, the limit for a stage. Raise max_windows" in notes[-1]
+    assert "windows were scanned, the limit for a stage. Raise max_windows" in notes[-1]
     flat = doubles.backgrounds_of([np.full((30, 30 + i), 9, np.uint8) for i in range(20)])
     with pytest.raises(TrainingError, match=r"the limit for a stage\. Raise max_windows"):
         run(tmp_path / "flat", positives, flat, replace(settings, max_windows=10))
@@ -259,7 +259,7 @@ def test_events_come_in_order(tmp_path):
     assert [e.record.stage for e in events if isinstance(e, StageDone)] == [1, 2, 3, 4]
     assert isinstance(events[0], RunBegun)
     assert "training on 96 positives and 80 negatives a stage" in events[1].text
-    assert events[-1] == Ended("training ended with 4 stages: max_stages is reached")
+    assert events[-1] == Ended("training ended with 4 stages: the maximum number of stages is reached")
 
 
 def test_records_count_the_windows_that_were_looked_at(tmp_path):
@@ -399,7 +399,7 @@ def test_what_cannot_be_told_apart_makes_no_model(data, copies, seed):
     settings = TrainingSettings(
         n_negatives=600, copies=copies, max_stages=6, max_weak=60, hit_rate=0.999, baseline=False
     )
-    with pytest.raises(TrainingError, match=r"no stage could be trained: .*(nothing to tell|be separated)"):
+    with pytest.raises(TrainingError, match=r"no stage could be trained: .*(look alike|be separated)"):
         events_of(*data(np.random.default_rng(seed)), settings)
 
 
@@ -438,7 +438,7 @@ def test_a_stage_whose_rates_may_differ_by_chance_is_not_added(rng, monkeypatch)
 
     settings = TrainingSettings(n_negatives=100, copies=0, max_weak=2, max_stages=1, baseline=False)
     monkeypatch.setattr(StageTrainer, "train", with_rates(0.93))
-    with pytest.raises(TrainingError, match="nothing to tell apart"):
+    with pytest.raises(TrainingError, match="object and background look alike"):
         events_of(*crops_and_photos(rng), settings)
     monkeypatch.setattr(StageTrainer, "train", with_rates(0.7))
     assert events_of(*crops_and_photos(rng), settings)[0]
@@ -458,7 +458,7 @@ def test_the_stages_before_it_are_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(StageTrainer, "train", spoilt)
     doubles.small_run(tmp_path, listener=(events := []).append)
     assert events[-1].text.startswith("training ended early with 1 stage: the next stage would pass ")
-    assert "so it is not added. The object may be visible in the photos" in events[-1].text
+    assert "so it is not added. Possible reasons: the object is visible in the photos" in events[-1].text
     assert Cascade.load(tmp_path / MODEL_NAME).n_stages == 1
 
 
@@ -471,5 +471,5 @@ def test_a_stage_that_passes_all_alike_is_not_added(tmp_path, rng, monkeypatch, 
         return replace(result, tuned=Rates(result.tuned.threshold, hits, false_alarms))
 
     monkeypatch.setattr(StageTrainer, "train", useless)
-    with pytest.raises(TrainingError, match="nothing to tell apart"):
+    with pytest.raises(TrainingError, match="object and background look alike"):
         events_of(*crops_and_photos(rng), TrainingSettings(n_negatives=100, max_weak=2, baseline=False))

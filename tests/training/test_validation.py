@@ -142,7 +142,7 @@ def test_training_ends_where_it_no_longer_gains_and_keeps_the_best(whole):
     assert (point.n_stages, point.min_neighbors) == (best, 1)
     assert point.detector(cascade).cascades[0].n_stages == best < cascade.n_stages
     text = ended(events)
-    assert f"has not become better for {PATIENCE} stages" in text
+    assert f"has not improved for {PATIENCE} stages" in text
     figures = [event.record.scenes for event in events if isinstance(event, StageDone)]
     assert (
         f"best with {best} of its {len(f1)} stages: {figures[best - 1].best}; with all of them: {figures[-1].best}"
@@ -198,19 +198,19 @@ def test_a_resumed_run_needs_the_same_scenes(pictures, tmp_path):
     scenes = read_scenes(pictures / "scenes.txt")
     moved = replace(scenes.scenes[0], boxes=scenes.scenes[0].boxes + 1)
     others = Scenes(scenes.source, (moved, *scenes.scenes[1:]))
-    with pytest.raises(SettingsError, match="as many scenes as before, but other pictures or boxes"):
+    with pytest.raises(
+        SettingsError, match="scenes are as many as before, but pictures or boxes or their order"
+    ):
         run(pictures, tmp_path / "out", longer, scenes=None, validate=others, resume=True)
 
 
-@pytest.mark.parametrize(
-    ("kind", "what"), [("pos", "a picture of the positives"), ("neg", r"the photo 003\.png")]
-)
+@pytest.mark.parametrize(("kind", "what"), [("pos", "a training crop"), ("neg", r"the photo 003\.png")])
 def test_scenes_that_training_sees_are_refused(pictures, tmp_path, kind, what):
     seen = imaging.read_gray(pictures / kind / "003.png")
     Image.fromarray(seen).save(tmp_path / "seen.bmp")
     lines = f"seen.bmp 1 0 0 8 8\n{pictures / 'scenes' / '000.png'} 1 8 9 16 16\n"
     (tmp_path / "scenes.txt").write_text(lines)
-    sentence = rf"(?s)1 scene of .* is among the pictures to train on.*seen\.bmp: the same pixels as {what}"
+    sentence = rf"(?s)1 scene of .* is also among the training pictures.*seen\.bmp: the same pixels as {what}"
     with pytest.raises(SourceError, match=sentence):
         run(pictures, tmp_path / "out", scenes=None, validate=tmp_path / "scenes.txt")
     assert not (tmp_path / "out" / "cascade.xml").exists()
@@ -229,7 +229,7 @@ def test_scenes_wait_until_few_windows_pass(pictures, tmp_path, monkeypatch):
 def test_scenes_that_no_model_can_be_tried_on(pictures, tmp_path, monkeypatch):
     monkeypatch.setattr(validation, "MAX_WINDOWS", 0)
     _, events = run(pictures, tmp_path / "out")
-    assert "The scenes could not be tried" in ended(events)
+    assert "The model could not be measured on the scenes" in ended(events)
     assert OPERATING_POINT not in Cascade.load(tmp_path / "out" / "cascade.xml").metadata
 
 
@@ -279,10 +279,10 @@ def test_continuing_says_what_it_changed_and_keeps_the_better(short, tmp_path):
     assert max(reached) >= msgspec.convert(last["scenes"], SceneFigures).best.f1
     text = ended(events)
     assert (
-        f"Continued from {old.n_stages} stages to {cascade.n_stages}; positives held out that pass: " in text
+        f"Continued from {old.n_stages} stages to {cascade.n_stages}; held-out positives that pass: " in text
     )
-    assert re.search(r"windows of background that pass: about one in [\d,]+ before, one in [\d,]+ now", text)
-    assert re.search(r"in the scenes, with default settings: recall .* before, recall .* now", text)
+    assert re.search(r"background windows that pass: about one in [\d,]+ before, one in [\d,]+ now", text)
+    assert re.search(r"on the scenes, with default settings: recall .* before, recall .* now", text)
     assert "To go back" not in text  # it has the better of both
 
     def stop(event):
@@ -311,7 +311,7 @@ def test_continuing_without_scenes_says_how_to_go_back(pictures, short, tmp_path
     text = ended(events)
     assert "To go back: vjcascade convert MODEL OLD.xml --stages 2" in text
     said = re.search(
-        r"windows of the further photos, which it has learned, that pass: (\d+) before, (\d+) now", text
+        r"windows of the additional photos, now trained on, that pass: (\d+) before, (\d+) now", text
     )
     cascade = Cascade.load(tmp_path / "out" / "cascade.xml")
     photos = [imaging.read_image(path) for path in (pictures / "more").iterdir()]

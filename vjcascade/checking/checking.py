@@ -209,7 +209,7 @@ class _Check:
         others = windows_at_random(some, self._positives.window, self._settings.seed, self._n_threads)
         can_compare = self._can_compare(len(others))
         if can_compare:
-            self._tell("comparing crops", 0, 1, "with themselves, altered, and with other things")
+            self._tell("comparing crops", 0, 1, "with each other, with altered copies and with background")
             findings += self._odd_crops(others)
         good = self._positives.without({item.name for one in findings for item in one.items})
         can_search = can_compare and good.n_crops >= MIN_CROPS
@@ -243,7 +243,7 @@ class _Check:
             return True
         few = pluralize(n, "crop") if n < MIN_CROPS else f"{pluralize(n_others, 'window')} of negatives"
         self._not_done.append(
-            f"{few} are too few to say which crops are turned, shifted or of something else, and whether "
+            f"{few} are too few to tell which crops are rotated, off-centre or of something else, and whether "
             "negatives show the object"
         )
         return False

@@ -61,19 +61,19 @@ class Topic(StrEnum):
 _WHAT = {
     Topic.UNREADABLE: (
         ("cannot be used", "cannot be used"),
-        "mend or remove them; training would leave them out",
+        "fix or remove them; training skips them",
     ),
     Topic.UPSIDE_DOWN: (
         ("looks upside down", "look upside down"),
-        "turn them by 180 degrees, or remove them; a wrong EXIF orientation may have turned them",
+        "rotate them by 180 degrees, or remove them; a wrong EXIF orientation may be the cause",
     ),
     Topic.TURNED: (
-        ("looks turned by 90 degrees", "look turned by 90 degrees"),
-        "turn them, or remove them; a wrong EXIF orientation may have turned them",
+        ("looks rotated by 90 degrees", "look rotated by 90 degrees"),
+        "rotate them, or remove them; a wrong EXIF orientation may be the cause",
     ),
     Topic.SLANTED: (
         ("looks slanted", "look slanted"),
-        "turn them level, or remove them if the detector need not find such; they blur what the others have in common",
+        "rotate them level, or remove them if the detector need not find slanted objects; they blur the common pattern",
     ),
     Topic.MIRRORED: (("looks mirrored", "look mirrored"), "mirror them, or remove them"),
     Topic.INVERTED: (
@@ -82,77 +82,77 @@ _WHAT = {
     ),
     Topic.NOT_OBJECT: (
         ("does not look like the object", "do not look like the object"),
-        "look at them, and remove what does not show the object as the others do",
+        "look at them, and remove those that do not show the object, or show it from another side",
     ),
     Topic.OBJECT_IN_NEGATIVES: (
         ("seems to show the object", "seem to show the object"),
-        "look at them, and remove those that show it, or give boxes around it (a list like info.dat); keep the others",
+        "look at them: remove those that show it, or give boxes around it (a list like info.dat); keep the others",
     ),
     Topic.IN_BOTH: (
         ("is a copy of a positive", "are copies of positives"),
         "remove them from the negatives, or from the positives if they do not show the object",
     ),
     Topic.SHIFTED: (
-        ("has the object far from the middle", "have the object far from the middle"),
-        "crop them anew, all in the same way",
+        ("is off-centre", "are off-centre"),
+        "crop them again, framed like the others",
     ),
     Topic.TIGHT: (
-        ("is cut closer around the object", "are cut closer around the object"),
-        "crop them anew, all in the same way",
+        ("is cropped tighter than the others", "are cropped tighter than the others"),
+        "crop them again, framed like the others",
     ),
     Topic.WIDE: (
-        ("is cut wider around the object", "are cut wider around the object"),
-        "crop them anew, all in the same way",
+        ("is cropped wider than the others", "are cropped wider than the others"),
+        "crop them again, framed like the others",
     ),
     Topic.SHAPE: (
-        ("has another shape", "have another shape"),
-        "crop them anew with the ratio of width to height of the others; those with sides swapped may be turned",
+        ("has another aspect ratio", "have another aspect ratio"),
+        "crop them again with the aspect ratio of the others; if width and height are swapped, they may be rotated",
     ),
     Topic.FLAT: (
         ("has no contrast at all", "have no contrast at all"),
-        "remove them: there is nothing in them",
+        "remove them: they show nothing",
     ),
     Topic.FAINT: (
-        ("is too faint", "are too faint"),
-        "no detector can find them; remove them, or take the pictures anew in better light",
+        ("has too little contrast", "have too little contrast"),
+        "no detector can find them; remove them, or take the pictures again in better light",
     ),
     Topic.SMALL: (
         ("is smaller than the window", "are smaller than the window"),
-        "remove them, or give larger pictures; what is enlarged is blurred",
+        "remove them, or give larger pictures: enlarged ones are blurred",
     ),
     Topic.BOX: (
         ("has no usable box", "have no usable boxes"),
-        "mend the boxes; training would leave them out",
+        "fix the boxes; training skips them",
     ),
     Topic.COPIES: (
         ("is an exact copy of another", "are exact copies of others"),
-        "remove them; they teach nothing",
+        "remove them: they add no information",
     ),
     Topic.NEAR_COPIES: (
-        ("is nearly a copy of another", "are nearly copies of others"),
-        "keep one of each: they count as several, and are no new objects",
+        ("is a near copy of another", "are near copies of others"),
+        "keep one of each: the others count as more data but show nothing new",
     ),
     Topic.HELD_OUT: (
         (
-            "would be held out to measure with while a near copy is trained on",
-            "would be held out to measure with while near copies are trained on",
+            "would be held out for validation while a near copy is trained on",
+            "would be held out for validation while near copies are trained on",
         ),
-        "remove near copies: hit rates and false-alarm rates would look better than they are",
+        "remove near copies: they make hit rates and false-alarm rates look better than they are",
     ),
     Topic.FEW: (
         ("is few", "are few"),
-        "add more: some hundred crops and some hundred photos are a beginning",
+        "add more: a few hundred crops and a few hundred photos are a start",
     ),
     Topic.REACH: (
-        ("feeds few stages", "feed few stages"),
-        "add photos of the places where the detector will look",
+        ("has windows for only a few stages", "have windows for only a few stages"),
+        "add photos of the places where the detector will run",
     ),
     Topic.EXIF: (
         (
-            "was turned upright as its EXIF orientation says",
-            "were turned upright as their EXIF orientation says",
+            "was rotated upright as its EXIF orientation says",
+            "were rotated upright as their EXIF orientation says",
         ),
-        "nothing, if they look right: boxes must be those of the upright picture",
+        "nothing, if they look right; boxes must fit the upright picture",
     ),
 }
 

@@ -52,7 +52,7 @@ class Pictures:
     def item(self, index: int, detail: str = "") -> Item:
         """Return a picture as an item of a finding; by default, the detail says whether EXIF turned it."""
         if not detail and index in self.turned:
-            detail = "turned as its EXIF orientation says"
+            detail = "rotated as its EXIF orientation says"
         return Item(self.names[index], detail, self.windows[index])
 
     def item_like(self, index: int, others: Pictures, other: int) -> Item:

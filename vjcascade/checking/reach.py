@@ -82,6 +82,6 @@ class Reach:
     def __str__(self) -> str:
         fed = f"about {self.n_stages}" if self.n_stages < self.n_wanted else "all"
         return (
-            f"{self.n_windows:,} windows in the photos; at {self.n_negatives:,} negatives a stage, of which the "
-            f"next one lets {self.false_alarm_rate:.0%} pass, they feed {fed} of {self.n_wanted} stages"
+            f"{self.n_windows:,} windows in the photos: enough for {fed} of {self.n_wanted} stages, at "
+            f"{self.n_negatives:,} negatives and a false-alarm rate of {self.false_alarm_rate:.0%} per stage"
         )

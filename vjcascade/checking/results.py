@@ -40,10 +40,10 @@ def verdict(result: DataCheck) -> str:
     """
     warnings = result.warnings
     if not warnings:
-        return "Nothing wrong was found: these pictures can be trained on."
+        return "No problems found: these pictures are ready for training."
     named = [str(one) for one in warnings[:MOST_IN_VERDICT]]
     more = [f"{len(warnings) - len(named)} more"] if len(warnings) > len(named) else []
-    return f"Mend {pluralize(len(warnings), 'thing')} before training: {'; '.join([*named, *more])}."
+    return f"Fix {pluralize(len(warnings), 'problem')} before training: {'; '.join([*named, *more])}."
 
 
 def facts(result: DataCheck) -> dict[str, str]:
@@ -67,15 +67,15 @@ def facts(result: DataCheck) -> dict[str, str]:
         "sizes of negatives": _sizes(result.photo_sizes),
         "window": _window_reason(result),
         "alignment": (
-            f"half of the crops lie within {result.alignment.within(0.5):.0%} of the mean crop, nine tenths within "
-            f"{result.alignment.within(0.9):.0%}, in shares of the window's sides; correlation with it "
-            f"{result.alignment.agreement:.2f} in the median"
+            f"offset from the mean crop: median {result.alignment.within(0.5):.0%}, 90th percentile "
+            f"{result.alignment.within(0.9):.0%} of the window's sides; median correlation with it "
+            f"{result.alignment.agreement:.2f}"
         ),
         "reach": str(result.reach),
     }
     if result.n_searched:
         words["search"] = (
-            f"{pluralize(result.n_searched, 'negative')} searched for the object by a quick cascade"
+            f"{pluralize(result.n_searched, 'negative')} searched for the object with a quick cascade"
         )
     return words
 
@@ -98,10 +98,10 @@ def next_steps(result: DataCheck) -> list[str]:
     if not result.warnings:
         return [f"train: {command}"]
     steps = [
-        "look at the pictures that are named: what is right may stay, and rare views of the object are worth much"
+        "look at the pictures listed: keep those that are right, as rare views of the object are valuable"
     ]
     if any(one.topic is Topic.OBJECT_IN_NEGATIVES for one in result.warnings):
-        steps.append("search the rest of those negatives by eye: objects that look unusual are not found")
+        steps.append("look through the other negatives yourself: the check misses objects that look unusual")
     return [*steps, f"check again, and then train: {command}"]
 
 
@@ -134,7 +134,7 @@ def text_lines(result: DataCheck, *, names_all: bool = False) -> Iterator[str]:
         yield f"   to do: {finding.advice}"
     if result.not_done:
         yield ""
-        yield from (f"not looked at: {one}" for one in result.not_done)
+        yield from (f"not checked: {one}" for one in result.not_done)
     yield ""
     yield from (f"next: {one_line(step)}" for step in next_steps(result))
 
@@ -209,7 +209,7 @@ def _sizes(sizes: tuple[Size, ...]) -> str:
     """Return median and range of sizes, ordered by area."""
     ordered = sorted(sizes, key=lambda size: (size.width * size.height, size))
     least, middle, largest = ordered[0], ordered[len(ordered) // 2], ordered[-1]
-    return f"all {middle}" if least == largest else f"{middle} in the middle, from {least} to {largest}"
+    return f"all {middle}" if least == largest else f"median {middle}, from {least} to {largest}"
 
 
 def _window_reason(result: DataCheck) -> str:
@@ -219,11 +219,9 @@ def _window_reason(result: DataCheck) -> str:
     ratio, area = float(np.median(widths / heights)), float(np.median(widths * heights))
     usual = DEFAULT_WINDOW.width * DEFAULT_WINDOW.height
     if abs(window.width / window.height / ratio - 1) > 0.1:
-        return (
-            f"{window}; the crops, {ratio:.2f} times as wide as high in the median, are padded to its shape"
-        )
+        return f"{window}; the crops, with a median aspect ratio of {ratio:.2f}, are padded to its shape"
     larger = f"the area of the usual {DEFAULT_WINDOW}" if area >= usual else "not much larger than the crops"
     return (
-        f"{window}: {ratio:.2f} times as wide as high as the crops in the median, and {larger}; larger ones take "
-        "longer to train and find no smaller objects"
+        f"{window}: the median aspect ratio of the crops, {ratio:.2f}, and {larger}; a larger window trains more "
+        "slowly and finds no smaller objects"
     )

@@ -278,7 +278,7 @@ def _what_is_left(output: Path) -> str:
         runs.read_bytes().count(b"\n") if runs.is_file() else 0
     )  # the first says what the runs depend on
     if n_lines > 1 or any(output.glob(f"*/*/{MODEL_NAME}")):
-        return f"finished runs are in {output}: go on with --resume (and without --overwrite)"
+        return f"finished runs are in {output}: continue with --resume (without --overwrite)"
     return "no run was finished"
 
 

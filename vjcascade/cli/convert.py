@@ -54,7 +54,7 @@ def convert(
     from vjcascade.formats import load_cascade
 
     if to and format and to != format:
-        raise SettingsError(f"--to {to} and --format {format} contradict each other; give one of them")
+        raise SettingsError(f"--to {to} and --format {format} exclude each other; give only one")
     check_output_file(output)
     wanted = format_of(output, to or format)
     model = named_model(model)

@@ -199,7 +199,7 @@ def _resumable(
 
 def _refuse_to_resume(format_: Format, output: Path | None, draw: Path | None) -> None:
     if format_ is not Format.JSONL or output is None or draw is not None:
-        raise SettingsError("--resume needs --format jsonl and --output, and no --draw: give these")
+        raise SettingsError("--resume needs --format jsonl and --output, and works without --draw")
 
 
 def _search_the_rest(
@@ -208,7 +208,7 @@ def _search_the_rest(
     """Search the inputs that a run before has not."""
     n_done = kept.n_done([source.name for source in inputs])
     if n_done:
-        sys.stderr.write(f"going on after {n_done:,} of {len(inputs):,} pictures\n")
+        sys.stderr.write(f"continuing after {n_done:,} of {len(inputs):,} pictures\n")
     with kept:
         code = search_for(kept).run(inputs[n_done:], is_quiet=True)
         kept.is_complete = code in {ExitCode.DONE, ExitCode.WRONG_INPUT}
@@ -220,7 +220,7 @@ def _faces() -> Path:
     from vjcascade.cli.models import shipped_model
 
     model = shipped_model()
-    sys.stderr.write(f"no model is named: looking for faces, with {model}\n")
+    sys.stderr.write(f"no model given: detecting faces with {model}\n")
     return model
 
 
@@ -243,7 +243,7 @@ def _detect_in(
     if point is not None:
         used = point.used_part(cascade)
         part = "" if used is cascade else f"; the first {point.n_stages} of its {cascade.n_stages} stages"
-        sys.stderr.write(f"tuned settings of the model, where no option says otherwise: {point}{part}\n")
+        sys.stderr.write(f"tuned settings of the model, unless options override them: {point}{part}\n")
         cascade = used
     detector = Detector(cascade, **((point.settings if point else {}) | given))
     return lambda _: detector.detect
@@ -258,13 +258,13 @@ def _tell_smallest(window: Size, min_size: Size | None) -> None:
     if smallest.width * smallest.height > 1.5 * min_size.width * min_size.height:
         as_wide = Size(min_size.width, max(round(min_size.width * window.height / window.width), 1))
         other = (
-            f"; for {min_size.width} pixels of width, give {as_wide}"
+            f"; for objects {min_size.width} pixels wide, give {as_wide}"
             if as_wide.height < min_size.height
             else ""
         )
         sys.stderr.write(
-            f"note: --min-size {min_size}: the model's objects have the shape of {window}, so the smallest that "
-            f"is looked for is {smallest}{other}\n"
+            f"note: --min-size {min_size}: the model's window is {window}, so the smallest objects "
+            f"it searches for are {smallest}{other}\n"
         )
 
 

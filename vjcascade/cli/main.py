@@ -23,9 +23,10 @@ from vjcascade.errors import CascadeError, SettingsError
 from vjcascade.messages import one_line, printable
 
 _COMMANDS = {
-    "check": """Look at crops and photos before hours are spent on training with them.
+    "check": """Check crops and photos before training on them for hours.
 
-It names copies, crops that are turned, shifted, faint or of something else, photos that show the object, and more.
+It lists duplicates, crops that are rotated, off-centre, low in contrast or of something else, and photos that show
+the object.
 
 For example: vjcascade check crops photos --html check.html""",
     "train": """Train a cascade from a folder of crops and a folder of photos.

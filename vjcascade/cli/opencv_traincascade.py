@@ -262,7 +262,7 @@ def _commands(
     model = folder / MODEL_NAME
     if _is_ours(model) and "--overwrite" not in training:
         resumed = training if "--resume" in training else [*training, "--resume"]
-        return [resumed], [f"going on with {model}, which was trained here"]
+        return [resumed], [f"continuing from {model}, which was trained here"]
     if run is None:
         return [training], []
     there = run.cascade.n_stages
@@ -271,7 +271,7 @@ def _commands(
     if there >= n_wanted:
         notes.append(f"joining {n_wanted} of {begun}: nothing is left to train")
         return [["convert", str(run.path), str(model), "--stages", str(n_wanted)]], notes
-    notes.append(f"going on with {begun}")
+    notes.append(f"continuing {begun}")
     continued = ["--continue", str(run.path)] if there else []
     overwritten = ["--overwrite"] if model.exists() and "--overwrite" not in training else []
     return [[*training, *continued, *overwritten]], notes

@@ -53,7 +53,7 @@ COLUMNS = (
         "AdaBoost",
         "hit ",
         9,
-        "plain AdaBoost with as many weak classifiers on the same windows, its threshold tuned likewise",
+        "plain AdaBoost with as many weak classifiers on the same windows, its threshold tuned the same way",
     ),
     Column("baseline_false", "", "false ", 8),
     Column(
@@ -61,7 +61,7 @@ COLUMNS = (
         "so far",
         "hit ",
         9,
-        "all stages together: share of all positives, and of all windows in the photos, that pass",
+        "all stages so far: share of all positives, and of all windows in the photos, that pass",
     ),
     Column("so_far_false", "", "false ", 9),
     Column(
@@ -69,12 +69,12 @@ COLUMNS = (
         "scenes",
         "recall ",
         10,
-        "the scenes given: objects found, false alarms, both with default settings, and the best F1 along the score",
+        "on the labelled scenes: recall and false alarms at default settings, and the best F1 over all scores",
     ),
     Column("scene_false", "", "false ", 8),
     Column("scene_f1", "", "best F1", 9),
-    Column("pass", "", "pass", 8, "share of the windows searched that passed the stages before"),
-    Column("searched", "windows", "searched", 14, "windows looked at to find this stage's negatives"),
+    Column("pass", "", "pass", 8, "share of the windows scanned that pass all earlier stages"),
+    Column("searched", "windows", "searched", 14, "windows scanned to mine this stage's negatives"),
     Column("memory", "", "memory", 9),
     Column("time", "", "time", 9),
     Column(
@@ -82,7 +82,7 @@ COLUMNS = (
         "",
         "left",
         9,
-        "for the stages that should still come, if they take longer in proportion to their number",
+        "estimate for the remaining stages, each slower than the one before",
     ),
 )
 
@@ -122,7 +122,7 @@ INTRODUCTION = (
 )
 MARKED = (
     TRAINING_MARK,
-    "measured on the windows of the training itself, so too good to be true; the others were held out",
+    "measured on the training windows, so much too optimistic; the others were held out",
 )
 """The first and the last line of the legend."""
 

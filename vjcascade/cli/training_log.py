@@ -25,10 +25,8 @@ from vjcascade.training.gains import best_figures, scene_figures
 from vjcascade.training.records import read_base_figures, read_records
 from vjcascade.training.time_left import TimeLeft
 
-SINGLE_WINDOWS = (
-    " (single windows that fit exactly: recall in scenes is another figure, measured with --validate)"
-)
-"""What the share of positives that pass does not say."""
+SINGLE_WINDOWS = " (single, exactly aligned windows; --validate measures recall on whole scenes)"
+"""Why the share of positives that pass is no recall."""
 
 
 class View(Protocol):
@@ -82,16 +80,16 @@ class TrainingLog:
 
     def what_is_left(self, model: Path, *, resumed: bool) -> str:
         """Say what a run that is stopped now leaves behind; `resumed` if it was to go on with the model."""
-        go_on = "go on with --resume (and without --overwrite)"
+        go_on = "continue with --resume (without --overwrite)"
         if self._has_stage:
             return f"the stages finished so far are in {model}: {go_on}"
         if not model.exists():
             return "no stage was finished"
         if resumed:
-            return f"no further stage was finished; {model} is what it was before: {go_on}"
+            return f"no further stage was finished; {model} is unchanged: {go_on}"
         if self._is_continued:  # the model to continue was copied before the run was told to begin
             return f"no stage was added; {model} is the model to continue: {go_on}"
-        return f"no stage was finished; {model} is what it was before"
+        return f"no stage was finished; {model} is unchanged"
 
 
 class PlainView:
@@ -145,9 +143,9 @@ def quality(cascade: Cascade) -> str:
     last = cascade.metadata["stages"][-1]
     hits = last["overall_held_out_hit_rate"]
     passing = (
-        f"{hits:.1%} of the positives held out pass"
+        f"{hits:.1%} of the held-out positives pass"
         if hits is not None
-        else f"{last['overall_hit_rate']:.1%} of the positives it was trained on pass (none were held out)"
+        else f"{last['overall_hit_rate']:.1%} of the training positives pass (none were held out)"
     )
     rate = last["overall_false_alarm_rate"]
     mark = TRAINING_MARK if last["false_alarm_rate_on"] == "training" else ""
@@ -156,10 +154,10 @@ def quality(cascade: Cascade) -> str:
     if best is not None:
         where = f"{pluralize(best.n_scenes, 'scene')} with {pluralize(best.n_objects, 'object')}"
         part = f" with {best.n_stages} of its stages" if best.n_stages < cascade.n_stages else ""
-        in_scenes = f"in {where}, it reached{part}: {best.best}\n"
-        not_recall = " (single windows that fit exactly)"
+        in_scenes = f"on {where}, it reaches{part}: {best.best}\n"
+        not_recall = " (single, exactly aligned windows)"
     return (
-        f"{in_scenes}{passing}{not_recall}; false alarms, when its last stage was made: about one in "
+        f"{in_scenes}{passing}{not_recall}; false alarms after the last stage: about one in "
         f"{1 / rate:,.0f}{mark} windows"
     )
 

@@ -335,7 +335,7 @@ def _refuse_inside(output: Path, sources: Sources) -> None:
         if real_path(output).is_relative_to(real_path(source)):
             raise SettingsError(
                 f"the output folder {output} lies in {source}: pictures of the training would be taken for data; "
-                "take another output folder"
+                "choose another output folder"
             )
 
 
@@ -358,8 +358,8 @@ def _refuse_less(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]) 
     less = [f"{name}: {before[name]} in the model, {now[name]} now" for name, is_less in compared if is_less]
     if less:
         raise SettingsError(
-            f"{path} was trained with other limits than the others would be; {'; '.join(less)}. Bring back what it "
-            "was, or overwrite, or take another output folder"
+            f"{path} was trained with other limits than the others would be; {'; '.join(less)}. Restore it, "
+            "overwrite it, or choose another output folder"
         )
 
 

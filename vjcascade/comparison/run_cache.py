@@ -92,11 +92,11 @@ class RunCache:
             If what to do with the runs in it is unclear.
         """
         if resume and overwrite:
-            raise SettingsError("resume and overwrite contradict each other: choose one of them")
+            raise SettingsError("resume and overwrite exclude each other: choose one")
         if (folder / RUNS_NAME).exists() and not (resume or overwrite):
             raise SettingsError(
                 f"{folder} already holds a comparison: resume or overwrite it (resume=True, overwrite=True), "
-                "or take another output folder"
+                "or choose another output folder"
             )
 
     def add(self, dataset: str, seed: int, run: str, results: Results) -> None:
@@ -124,7 +124,7 @@ class RunCache:
                 append_whole(file, line)
                 os.fsync(file.fileno())
         except OSError as error:
-            reason = f"{error.strerror}; the runs before are there: make room and resume"
+            reason = f"{error.strerror}; finished runs are saved: free some space and resume"
             raise OSError(error.errno, reason, str(self.path)) from error
         self.results[dataset, seed, run] = results
 
@@ -148,7 +148,7 @@ def _is_run(line: Mapping[str, Any]) -> bool:
 def _refuse_differences(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     if before.get("v") != SCHEMA_VERSION:
         raise SettingsError(
-            f"{path} is no record of a comparison that can be resumed; take another output folder"
+            f"{path} is no record of a comparison that can be resumed; choose another output folder"
         )
     changed = [name for name in dict.fromkeys([*now, *before]) if before.get(name) != now.get(name)]
     telling = [name for name in changed if not name.endswith("sha256")]
@@ -157,5 +157,5 @@ def _refuse_differences(path: Path, before: Mapping[str, Any], now: Mapping[str,
         differences = [f"other contents: {', '.join(name.removesuffix('_sha256') for name in changed)}"]
     if changed:
         raise SettingsError(
-            f"{path} cannot be resumed; {'; '.join(differences)}. Bring back what it was, or take another output folder"
+            f"{path} cannot be resumed; {'; '.join(differences)}. Restore it, or choose another output folder"
         )

@@ -115,4 +115,4 @@ def _places(alignment: Alignment) -> str:
         text(f"+{MAX_SHIFT:.0%}", EDGE + SIDE, middle - 4, class_="end"),
     ]
     side = SIDE + 2 * EDGE
-    return drawing(side, side, "where crops are most like their mean", frame, *cross, *dots)
+    return drawing(side, side, "where crops match their mean best", frame, *cross, *dots)

@@ -60,8 +60,8 @@ def advice(run: Run) -> list[str]:
     model = shlex.quote(str(run.path))
     return [
         *found[:MAX_ADVICE],
-        f"Try it on pictures that it never saw: `vjcascade detect {model} PICTURE --draw drawn`",
-        f"If there are false alarms, keep them to train on: `vjcascade negatives {model} VIDEO`",
+        f"Try it on new pictures: `vjcascade detect {model} PICTURE --draw drawn`",
+        f"If there are false alarms, collect them for training: `vjcascade negatives {model} VIDEO`",
     ]
 
 
@@ -78,7 +78,7 @@ def _what(run: Run) -> str:
     counts = run.history.counts
     first = run.records.get(1)
     if first is None:
-        return f"{model}. The file does not say how it was trained."
+        return f"{model}. The file has no record of its training."
     photos = f", and {pluralize(first.n_negatives, 'negative')} for its first stage"
     if "photos" in counts:
         photos = f" and {pluralize(counts['photos'], 'photo')} without the object"
@@ -91,31 +91,31 @@ def _how_good(run: Run) -> Iterator[str]:
         return
     held_out = last.overall_held_out_hit_rate
     if held_out is not None:
-        hits = f"Of the positives that were held out, {held_out:.1%} pass it (single windows that fit exactly"
+        hits = f"Of the held-out positives, {held_out:.1%} pass (single, exactly aligned windows"
     else:
         hits = (
-            f"Of the positives that it was trained on, {last.overall_hit_rate:.1%} pass it (none were held out, so of "
-            "new ones fewer will; single windows that fit exactly"
+            f"Of the training positives, {last.overall_hit_rate:.1%} pass (none were held out, so expect fewer of new "
+            "ones; single, exactly aligned windows"
         )
     best = best_figures(run.tried)
     if best is None:
-        hits += ": recall in scenes is another figure, measured with `--validate`)"
+        hits += "; `--validate` measures recall on whole scenes)"
     else:
         yield _in_scenes(run, best)
         hits += ")"
     rate = last.overall_false_alarm_rate
     n_windows = count_windows(SimpleNamespace(sizes=[VGA]), run.cascade.window)
     yield (
-        f"{hits}. About one in {1 / rate:,.0f} windows of background passes: of the {n_windows:,} windows of a "
-        f"VGA picture about {_rounded(rate * n_windows)}, before neighbours are grouped."
+        f"{hits}. About one in {1 / rate:,.0f} background windows passes: of the {n_windows:,} windows of a "
+        f"VGA picture, about {_rounded(rate * n_windows)}, before grouping."
     )
 
 
 def _in_scenes(run: Run, best: SceneFigures) -> str:
-    """Say what the stages find that do best in the scenes."""
+    """Say what the best number of stages reaches on the scenes."""
     part = f" with {best.n_stages} of its stages" if best.n_stages < run.cascade.n_stages else ""
     where = f"{pluralize(best.n_scenes, 'labelled scene')} with {pluralize(best.n_objects, 'object')}"
-    return f"In {where}, it reached{part}: {best.best}."
+    return f"On {where}, it reaches{part}: {best.best}."
 
 
 def _how_costly(run: Run, costs: list[StageCost]) -> Iterator[str]:
@@ -124,7 +124,7 @@ def _how_costly(run: Run, costs: list[StageCost]) -> Iterator[str]:
     assumed = "" if run.records else f", if every stage passes {ASSUMED_RATE:.0%} of the background"
     share = sum(cost.cost for cost in costs[:2]) / costs[-1].so_far
     where = f"; {share:.0%} of that is spent in the first two stages" if len(costs) > 2 else ""
-    yield f"A window of background costs {costs[-1].so_far:.1f} features on average{assumed}{where}."
+    yield f"A background window costs {costs[-1].so_far:.1f} features on average{assumed}{where}."
     if run.history.ended:
         yield f"{run.history.ended[:1].upper()}{run.history.ended[1:]}."
     seconds = seconds_of(run)
@@ -142,26 +142,26 @@ def _findings(run: Run, last: StageRecord, settings: TrainingSettings) -> Iterat
     misses_target = last.overall_false_alarm_rate > target
     if misses_target and n_stages < settings.max_stages and run.history.stages:
         if not run.history.ended:
-            yield f"Not all of the {settings.max_stages} stages are there: go on with `--resume`."
+            yield f"Not all of the {settings.max_stages} stages are trained: continue with `--resume`."
     elif misses_target and n_stages < settings.max_stages:
         yield (
-            f"Fewer stages than the {settings.max_stages} asked for are there: go on with `--resume` if the run was "
-            "stopped; if the negatives ran out, add photos."
+            f"The model has fewer than the {settings.max_stages} stages asked for: continue with `--resume` if the "
+            "run was stopped; if the negatives ran out, add photos."
         )
     elif misses_target:
-        yield f"For fewer false alarms, allow more stages (`--stages {n_stages + 5}`) and go on with `--resume`."
+        yield f"For fewer false alarms, allow more stages (`--stages {n_stages + 5}`) and continue with `--resume`."
     if last.hit_rate_so_far < MIN_HIT_RATE:
         raised = 1 - (1 - settings.hit_rate) / 2
         yield f"For fewer missed objects, raise the hit rate of each stage (`--hit-rate {raised:.4g}`) or add crops."
     if last.overall_held_out_hit_rate is None:
-        yield "Give at least 100 crops, and hold some out (`--held-out 0.2`), so that the hit rate can be trusted."
+        yield "Give at least 100 crops and hold some out (`--held-out 0.2`): only then can you trust the hit rate."
     full = [r.stage for r in run.records.values() if r.tuned.false_alarm_rate > settings.false_alarm_rate]
     richer = "--mode all" if settings.features is FeatureType.HAAR else "--features haar"
     if full and settings.mode is not HaarMode.ALL:
         stages = ", ".join(map(str, full[:5])) + (" and more" if len(full) > 5 else "")
         yield (
             f"False alarms stay above the stage's target in stage {stages}: more features (`{richer}`) or more crops "
-            "may tell objects from background better."
+            "may separate objects from background better."
         )
     if any(len(stage.false_alarms) for stage in run.history.stages.values()):
         yield "Look at the worst false alarms below: if they show the object, take their photos out of the negatives."

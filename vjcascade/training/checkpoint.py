@@ -263,7 +263,7 @@ class Checkpoint(RunState):
             If the folder cannot be written, or what to do with the model in it is unclear.
         """
         if resume and overwrite:
-            raise SettingsError("resume and overwrite contradict each other: choose one of them")
+            raise SettingsError("resume and overwrite exclude each other: choose one")
         try:
             nearest = nearest_folder(folder)
         except OSError as error:
@@ -274,7 +274,7 @@ class Checkpoint(RunState):
         if (folder / MODEL_NAME).exists() and not (resume or overwrite):
             raise SettingsError(
                 f"{folder} already holds a model, {MODEL_NAME}: resume or overwrite it (resume=True, "
-                "overwrite=True), or take another output folder"
+                "overwrite=True), or choose another output folder"
             )
 
     @property
@@ -303,9 +303,9 @@ class Checkpoint(RunState):
     def _what_is_lost(self, error: OSError, cascade: Cascade) -> str:
         n_saved = self.cascade.n_stages if self._is_saved else 0
         kept = (
-            f"that of {pluralize(n_saved, 'stage')} is, make room and resume"
+            f"that of {pluralize(n_saved, 'stage')} is: free some space and resume"
             if n_saved
-            else "make room and begin again"
+            else "free some space and start again"
         )
         return f"{error.strerror}; the model of {pluralize(cascade.n_stages, 'stage')} is not saved, {kept}"
 
@@ -321,13 +321,13 @@ def _origin(
 MAY_CHANGE = ("settings.max_stages", "settings.target_false_alarm_rate", "settings.max_windows")
 """Settings that say when to end, not how to train: a resumed run may change them."""
 
-_ADVICE = "Bring back what it was, or continue the model in another output folder"
+_ADVICE = "Restore it, or continue the model in another output folder"
 
 
 def _refuse_differences(path: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     if not isinstance(old.get("stages"), list):
         raise SettingsError(
-            f"{path} cannot be resumed: it does not say how it was trained. Overwrite it, or continue it in another "
+            f"{path} cannot be resumed: it has no record of its training. Overwrite it, or continue it in another "
             "output folder"
         )
     if CHANGES in old:
@@ -355,13 +355,13 @@ def _refuse_differences(path: Path, old: Mapping[str, Any], new: Mapping[str, An
         differences = "; ".join(
             f"{name}: {before.get(name)} in the model, {wanted.get(name)} now" for name in telling
         )
-        raise SettingsError(f"{path} was trained otherwise and cannot be resumed; {differences}. {_ADVICE}")
+        raise SettingsError(f"{path} was trained differently and cannot be resumed; {differences}. {_ADVICE}")
     if changed:
         what = " and ".join(name.removeprefix("data.").removesuffix("_sha256") for name in changed)
         kind = "pictures or boxes" if "data.scenes_sha256" in changed else "pictures"
         raise SettingsError(
-            f"{path} cannot be resumed: as many {what} as before, but other {kind}, or the "
-            f"same in another order, as when one was renamed. {_ADVICE}"
+            f"{path} cannot be resumed: {what} are as many as before, but {kind} or their order "
+            f"changed, for example by a renamed file. {_ADVICE}"
         )
 
 
@@ -383,12 +383,10 @@ def _records(path: Path, cascade: Cascade) -> tuple[list[StageRecord], BaseFigur
         continued = cascade.metadata.get("continued", {"stages": 0, "without_record": 0})
         n_continued, n_without = int(continued["stages"]), int(continued["without_record"])
     except (KeyError, TypeError, ValueError) as error:
-        raise SettingsError(
-            f"{path} cannot be resumed: what it says of its stages is damaged ({error})"
-        ) from error
+        raise SettingsError(f"{path} cannot be resumed: its record of stages is damaged ({error})") from error
     if len(records) + n_without != cascade.n_stages or n_continued > cascade.n_stages:
         raise SettingsError(
-            f"{OTHER_STAGES.format(path)} (it has {cascade.n_stages} stages and tells of {len(records)})"
+            f"{OTHER_STAGES.format(path)} (it has {cascade.n_stages} stages and records of {len(records)})"
         )
     return records, base_figures
 

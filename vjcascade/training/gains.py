@@ -128,7 +128,7 @@ def why_no_longer_gains(records: Sequence[StageRecord], base: BaseFigures | None
     since = [one for one in tried if one.n_stages > max(first_best.n_stages, n_continued)]
     if len(since) < PATIENCE:
         return ""
-    return f"the best F1 in the scenes has not become better for {PATIENCE} stages"
+    return f"early stopping, as the best F1 on the scenes has not improved for {PATIENCE} stages"
 
 
 def say_scenes(tried: Sequence[SceneFigures], n_stages: int) -> str:
@@ -148,14 +148,16 @@ def say_scenes(tried: Sequence[SceneFigures], n_stages: int) -> str:
     """
     best = best_figures(tried)
     if best is None:
-        return "the scenes could not be tried, since too many of their windows pass"
+        return "the model could not be measured on the scenes, as too many of their windows pass"
     if best.n_stages == n_stages:
         stages = "its only stage" if n_stages == 1 else f"all its {n_stages} stages"
-        return f"in the scenes, the model is best with {stages}: {best.best}; vjcascade detect uses them"
+        return f"on the scenes, the model is best with {stages}: {best.best}; vjcascade detect uses them"
     last = tried[-1]
-    whole = f"with all of them: {last.best}" if last.n_stages == n_stages else "all of them were not tried"
+    whole = (
+        f"with all of them: {last.best}" if last.n_stages == n_stages else "the whole model was not measured"
+    )
     return (
-        f"in the scenes, the model is best with {best.n_stages} of its {n_stages} stages: {best.best}; {whole}; "
+        f"on the scenes, the model is best with {best.n_stages} of its {n_stages} stages: {best.best}; {whole}; "
         "vjcascade detect uses the best, and the others are kept"
     )
 
@@ -181,20 +183,20 @@ def say_trade(
     str
         A clause for each figure.
     """
-    kind = "trained on" if last.overall_held_out_hit_rate is None else "held out"
+    kind = "training" if last.overall_held_out_hit_rate is None else "held-out"
     hits = (
-        f"positives {kind} that pass: {base.hit_rate:.1%} before, {last.hit_rate_so_far:.1%} now (single windows that "
-        "fit exactly)"
+        f"{kind} positives that pass: {base.hit_rate:.1%} before, {last.hit_rate_so_far:.1%} now (single, exactly "
+        "aligned windows)"
     )
     clauses = [hits]
     if base.false_alarm_rate is not None:
         before, now = (1 / rate for rate in (base.false_alarm_rate, last.overall_false_alarm_rate))
         clauses.append(
-            f"windows of background that pass: about one in {before:,.0f} before, one in {now:,.0f} now"
+            f"background windows that pass: about one in {before:,.0f} before, one in {now:,.0f} now"
         )
     if base.false_alarms is not None and false_alarms is not None:
         clauses.append(
-            f"windows of the further photos, which it has learned, that pass: {base.false_alarms:,} before, "
+            f"windows of the additional photos, now trained on, that pass: {base.false_alarms:,} before, "
             f"{false_alarms:,} now"
         )
     by_stages = {one.n_stages: one for one in figures}
@@ -206,7 +208,7 @@ def say_trade(
             for one in pair
             if one is not None
         )
-        clauses.append(f"in the scenes, with default settings: {before_} before, {now_} now")
+        clauses.append(f"on the scenes, with default settings: {before_} before, {now_} now")
     stages = f"from {pluralize(base.n_stages, 'stage')} to {last.stage}"
     go_back = "" if figures else f". To go back: vjcascade convert MODEL OLD.xml --stages {base.n_stages}"
     return f"continued {stages}; {'; '.join(clauses)}{go_back}"

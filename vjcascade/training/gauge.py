@@ -60,7 +60,7 @@ class Gauge:
         if self._validation is not None:
             for n in sorted({state.n_used, n_stages}):
                 rate = _recorded_rate([one for one in records if one.stage <= n])
-                progress = ProgressReporter(f"trying the first {n} stages on the scenes", self._listener)
+                progress = ProgressReporter(f"measuring the first {n} stages on the scenes", self._listener)
                 scenes.append(self._validation.figures(base.first_stages(n), rate, progress))
         survivors = Survivors(self._data, base, RetainedNegatives.none(base.window), self._n_threads)
         held_out = survivors.held_out_hit_rate
@@ -96,14 +96,14 @@ class Gauge:
         """
         if self._validation is None:
             return record
-        progress = ProgressReporter(f"stage {record.stage}: trying the scenes", self._listener)
+        progress = ProgressReporter(f"stage {record.stage}: measuring on the scenes", self._listener)
         with clock.part("scenes"):
             figures = self._validation.figures(cascade, record.overall_false_alarm_rate, progress)
         if figures is None and not self._has_told:
             self._has_told = True
             self._listener(
                 Note(
-                    "too many windows of the scenes still pass: recall in them is measured from a later stage on"
+                    "too many windows of the scenes still pass: recall will be measured from a later stage on"
                 )
             )
         return msgspec.structs.replace(record, scenes=figures)
@@ -122,7 +122,7 @@ class Gauge:
         if base is not None and records and records[-1].stage > base.n_stages:
             texts.append(say_trade(base, records[-1], tried, alarms))
         elif alarms is not None:
-            texts.append(f"windows of the further photos, which it has learned, that pass: {alarms:,}")
+            texts.append(f"windows of the additional photos, now trained on, that pass: {alarms:,}")
         return ". ".join(one[:1].upper() + one[1:] if i else one for i, one in enumerate(texts))
 
     def _false_alarms(self, cascade: Cascade, pass_rate: float) -> int | None:
@@ -131,7 +131,7 @@ class Gauge:
             return None
         from vjcascade.training.validation import count_false_alarms
 
-        progress = ProgressReporter("looking for false alarms in the further photos", self._listener)
+        progress = ProgressReporter("searching the additional photos for false alarms", self._listener)
         return count_false_alarms(cascade, self._data.further_photos, pass_rate, self._n_threads, progress)
 
 

@@ -183,7 +183,7 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
             stack.enter_context(only_run_in(folder))
             remove_leftovers(folder)
         if resume and model is not None and not model.exists():
-            listener(Note(f"there is no model to go on with in {folder}: training starts from the beginning"))
+            listener(Note(f"there is no model to continue in {folder}: training starts from the beginning"))
         window = _known_window(window, base, model if resume else None)
         crops = reader.positives(positives, window, min_side, CopyRule.of(settings))
         photos = reader.photos(negatives, crops, photos_limit)
@@ -202,7 +202,7 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
             tell = tee(history, listener)
         if n_stages := state.cascade.n_stages:
             start_from = continue_from if base and n_stages == state.n_continued else model
-            listener(Note(f"going on with {start_from}, {pluralize(n_stages, 'stage')} so far"))
+            listener(Note(f"continuing from {start_from}, {pluralize(n_stages, 'stage')} so far"))
         return train_stages(
             sources.split(settings),
             settings,

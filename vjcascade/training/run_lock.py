@@ -20,9 +20,7 @@ PATIENCE = 0.1
 """Seconds to try for: the run before may be removing the file just now."""
 
 
-ANOTHER_RUN = (
-    "another run is writing into this folder; wait until it has ended, or take another output folder"
-)
+ANOTHER_RUN = "another run is writing into this folder; wait until it ends, or choose another output folder"
 """What is said of a folder that is taken."""
 
 

@@ -53,13 +53,13 @@ MIN_CROPS_TO_JUDGE = 10
 """Stages are judged by so many held-out crops, apart from their copies; of fewer, one is too large a share."""
 
 _WHY_NOT = (
-    "The object may be visible in the photos (look through them, or give its boxes), the crops may be too few or too "
-    "unlike each other or the scenes, or there is nothing to tell apart"
+    "Possible reasons: the object is visible in the photos (look through them, or give boxes around it); the crops "
+    "are too few, or too different from each other or from the scenes; or object and background look alike"
 )
 
 _TOO_EASY = (
-    "one weak classifier separates everything; the negatives may be too easy: give photos like those that the "
-    "detector will see"
+    "one weak classifier separates all windows; the negatives may be too easy: add photos from the places where the "
+    "detector will run"
 )
 
 
@@ -147,7 +147,9 @@ def train_stages(  # noqa: PLR0913  where all of a run comes together
     listener(_run_begun(data, settings, state, sources or {}, validation, n_threads))
     listener(Note(data.note(settings)))
     if folder := plan.bins.folder:
-        listener(Note(f"features do not fit into memory: they are kept in a file without a name in {folder}"))
+        listener(
+            Note(f"features do not fit into memory: they are kept in an unnamed temporary file in {folder}")
+        )
     n_negatives = settings.negatives_for(len(data.positives))
     while not (finished := _why_finished(state, settings)):
         cascade, clock = state.cascade, Stopwatch()
@@ -205,7 +207,7 @@ def _checked(result: StageResult | None, windows: StageWindows, settings: Traini
     ):
         raise TrainingError(
             f"the next stage would pass {n_passed} of {n_held_out} held-out positives ({n_passed / n_held_out:.1%}; "
-            f"{settings.hit_rate:.1%} are asked for), so it is not added. {_WHY_NOT}"
+            f"the target is {settings.hit_rate:.1%}), so it is not added. {_WHY_NOT}"
         )
     return result
 
@@ -288,7 +290,7 @@ def _why_finished(state: RunState, settings: TrainingSettings) -> str:
         no_longer_gains = why_no_longer_gains(state.records, state.base_figures, state.n_continued)
         if no_longer_gains:
             return no_longer_gains
-    return "max_stages is reached" if state.cascade.n_stages >= settings.max_stages else ""
+    return "the maximum number of stages is reached" if state.cascade.n_stages >= settings.max_stages else ""
 
 
 def _memory_estimate(

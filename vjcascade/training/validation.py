@@ -103,7 +103,7 @@ class Validation:
             If a scene has the pixels of a picture that windows or negatives are cut from; it names them.
         """
         seen = {photo.digest: f"the photo {photo.name}" for source in photos for photo in source.photos}
-        seen |= dict.fromkeys(positives.digests, "a picture of the positives")
+        seen |= dict.fromkeys(positives.digests, "a training crop")
         known = [(picture, seen[picture.digest]) for picture in self._pictures if picture.digest in seen]
         if not known:
             return
@@ -111,8 +111,8 @@ class Validation:
         lines += [f"  ... and {len(known) - MAX_NAMED} more"] if len(known) > MAX_NAMED else []
         are = "is" if len(known) == 1 else "are"
         problem = (
-            f"{pluralize(len(known), 'scene')} of {self.scenes.source} {are} among the pictures to train on, too, so "
-            "what a model finds there says nothing of new pictures; leave them out of the one or the other:"
+            f"{pluralize(len(known), 'scene')} of {self.scenes.source} {are} also among the training pictures, so "
+            "results on them say nothing about new pictures; remove them from one of the two:"
         )
         raise SourceError("\n".join([problem, *lines]))
 

@@ -70,7 +70,7 @@ def test_outside_the_boxes_are_negatives(tmp_path, photos):
     assert every.ignored(0).tolist() == [list(one.box) for one in things]
     assert cars.ignored(0).tolist() == [list(one.box) for one in things if one.label == "car"]
     assert every.ignored(3).tolist() == []
-    assert any("16 boxes are no negatives" in note for note in every.report.notes)
+    assert any("16 boxes are left out of the negatives" in note for note in every.report.notes)
     assert len(open_background_images(path, WINDOW, label="unknown").ignored(0)) == 0
 
 

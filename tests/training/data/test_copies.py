@@ -156,9 +156,9 @@ def test_copies_stay_with_their_crops(tmp_path: Path, rng: np.random.Generator) 
     assert (len(trained_on), len(held_out)) == (96, 24)
     assert not trained_on & held_out
     assert data.note(TrainingSettings()) == (
-        "training on 480 positives (96 crops and their copies) and 1,000 negatives a stage; "
-        "held out to measure with: 120 positives (24 crops and their copies) and 0 photos; "
-        "a stage may miss one of these positives, few as they are for a hit rate of 0.995"
+        "training on 480 positives (96 crops and their copies) and 1,000 negatives per stage; "
+        "held out for validation: 120 positives (24 crops and their copies) and 0 photos; "
+        "a stage may miss one of these positives, as they are too few for a hit rate of 0.995"
     )
 
 

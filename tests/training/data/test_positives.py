@@ -47,9 +47,7 @@ def test_easy_folder(tmp_path: Path, rng: np.random.Generator) -> None:
     assert positives.names == tuple(f"crop{i:03}.png" for i in range(60))
     assert positives.groups.tolist() == list(range(60))
     assert positives.report.skipped == ()
-    assert positives.report.notes == (
-        "60 positives are few: some hundred to some thousand make a good detector",
-    )
+    assert positives.report.notes == ("60 positives are few: a good detector needs hundreds to thousands",)
 
 
 def test_junk_in_the_folder(tmp_path: Path, rng: np.random.Generator) -> None:
@@ -126,15 +124,15 @@ def test_small_and_mixed_shapes(tmp_path: Path, rng: np.random.Generator) -> Non
     assert len(positives) == 50
     small, shaped, _ = positives.report.notes
     assert small.startswith(
-        "10 of 50 positives are smaller than the 24x24 window in a side and were enlarged"
+        "10 of 50 positives are smaller than the 24x24 window on one side and were enlarged"
     )
-    assert shaped.startswith("20 of 50 positives have another shape than the 24x24 window")
+    assert shaped.startswith("20 of 50 positives have another aspect ratio than the 24x24 window")
     assert "padded" in shaped
     assert shaped.endswith("worst: 24x72_0.png (24x72), 24x72_1.png (24x72), 24x72_2.png (24x72)")
 
     proposed = load_positives(tmp_path)
     assert proposed.window == WINDOW
-    assert "window 24x24 proposed from the median crop 24x24" in proposed.report.notes
+    assert "window 24x24 chosen from the median crop 24x24" in proposed.report.notes
 
     at_least = load_positives(tmp_path, WINDOW, min_side=12)
     assert len(at_least) == 40
@@ -149,7 +147,10 @@ def test_flat_and_doubled_crops_are_not_used(tmp_path: Path, rng: np.random.Gene
     assert len(positives) == 12
     assert [str(skipped) for skipped in positives.report.skipped] == [
         "crop003.png: same pixels as again.png",
-        "flat.png: no detector would see it: the standard deviation of its grey levels is 0.0, not above 10",
+        (
+            "flat.png: too little contrast to be detected: the standard deviation of its grey levels is 0.0 and must "
+            "be above 10"
+        ),
     ]
 
 
@@ -235,7 +236,7 @@ def test_long_thin_crops_are_skipped_before_they_are_padded(tmp_path: Path, rng:
     tracemalloc.stop()
     assert peak < 2e7
     assert [str(skipped) for skipped in positives.report.skipped] == [
-        f"{size}.png: {size} is too far from the shape of the 24x24 window: it would fill less than 1/10 of it"
+        f"{size}.png: {size} has an aspect ratio too far from the 24x24 window's: it would fill less than 1/10 of it"
         for size in ("12000x4", "4x12000")
     ]
 
@@ -281,7 +282,7 @@ def test_scenes_of_opencv_createsamples_are_warned_of(tmp_path: Path, rng: np.ra
         save(tmp_path / f"000{i}_0400_0130_0043_0044.jpg", easy_crop(rng))
     (note,) = (note for note in load_positives(tmp_path, WINDOW).report.notes if "createsamples" in note)
     assert note.startswith("3 pictures named as opencv_createsamples names scenes")
-    assert note.endswith("give a list with lines as 0000_0400_0130_0043_0044.jpg 1 400 130 43 44")
+    assert note.endswith("give a list with lines like 0000_0400_0130_0043_0044.jpg 1 400 130 43 44")
 
 
 def test_crops_that_exif_turned_are_counted(tmp_path: Path, rng: np.random.Generator) -> None:
@@ -290,7 +291,7 @@ def test_crops_that_exif_turned_are_counted(tmp_path: Path, rng: np.random.Gener
         exif = Image.Exif()
         exif[274] = 6
         Image.fromarray(easy_crop(rng)).save(tmp_path / f"turned{i}.png", exif=exif)
-    assert "2 files were turned upright by EXIF" in load_positives(tmp_path, WINDOW).report.notes
+    assert "2 files were rotated upright as EXIF says" in load_positives(tmp_path, WINDOW).report.notes
 
 
 def test_no_positive_at_all_is_not_few(tmp_path: Path) -> None:

@@ -76,17 +76,17 @@ def test_the_forecast_counts_what_is_missing(photos):
     told = search(photos).forecast(Cascade(WINDOW), 100, 0, 0.5)
     assert (
         told
-        == f"stage 1: 100 new negatives, which are expected among 200 windows; up to {n_windows:,} can be searched"
+        == f"stage 1: 100 new negatives, expected in about 200 windows; up to {n_windows:,} can be scanned"
     )
     told = search(photos).forecast(builders.accept_all(WINDOW, 2), 100, 40, 40 / n_windows + 0.1)
     assert told.startswith(
-        "stage 3: 40 false alarms of the last stage and 60 new negatives, which are expected among 600 w"
+        "stage 3: 40 false alarms of the last stage and 60 new negatives, expected in about 600 w"
     )
-    assert not told.endswith("fewer will be found")
+    assert not told.endswith("expect fewer negatives")
     told = search(photos, max_windows=500).forecast(
         builders.accept_all(WINDOW, 2), 100, 40, 40 / n_windows + 0.1
     )
-    assert told.endswith("up to 500 can be searched: fewer will be found")
+    assert told.endswith("up to 500 can be scanned: too few, so expect fewer negatives")
     told = search(photos).forecast(builders.accept_all(WINDOW, 2), 100, 40, 40 / n_windows)
     assert f"expected among {60 * n_windows:,} windows" in told
 
@@ -125,8 +125,8 @@ def test_lbp_has_no_contrast_floor(n_found, how_many):
     windows = np.zeros((n_found, 6, 6), np.uint8)
     found = Negatives(windows, Mined(windows, 1234, 5, exhausted=True), 0.5)
     assert why_too_few(Cascade.empty(WINDOW, FeatureType.LBP), found) == (
-        f"{how_many} can be found; 1,234 windows were looked at, all there are. Give more photos, with more to see in "
-        "them"
+        f"{how_many} can be found; 1,234 windows were scanned, all there are. Add more photos, with more varied "
+        "content"
     )
 
 

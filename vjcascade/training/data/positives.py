@@ -241,7 +241,7 @@ def load_positives(  # noqa: PLR0913  what, how, and who hears of it
     notes += _notes_on_scenes(listing)
     if MIN_POSITIVES <= len(crops) < FEW_POSITIVES:
         are_few = f"{pluralize(len(crops), 'positive')} {'is' if len(crops) == 1 else 'are'} few"
-        notes.append(f"{are_few}: some hundred to some thousand make a good detector")
+        notes.append(f"{are_few}: a good detector needs hundreds to thousands")
     report = SourceReport(
         kind="positives",
         source=name_of(source),
@@ -325,7 +325,7 @@ def _propose(listing: Listing, min_side: int) -> tuple[Size, str]:
         return DEFAULT_WINDOW, f"window {DEFAULT_WINDOW} by default"
     window = propose_window(sizes)
     median = Size(*(round(side) for side in np.median(sizes, axis=0).tolist()))
-    return window, f"window {window} proposed from the median crop {median}"
+    return window, f"window {window} chosen from the median crop {median}"
 
 
 def _sizes_of(picture: Picture) -> list[Size]:
@@ -390,14 +390,14 @@ def _cut_crop(
     box = clip_box(given, picture)
     inside = 100 * (box.width * box.height) / (given.width * given.height)
     if inside < MIN_INSIDE:
-        reason = f"{inside:.0f} % of the box is inside the {picture} picture, {MIN_INSIDE} % must be"
+        reason = f"{inside:.0f} % of the box is inside the {picture} picture; at least {MIN_INSIDE} % must be"
         return _Refusal(reason, Cause.BOX)
     if min(box.width, box.height) < min_side:
         reason = f"{box.width}x{box.height} is smaller than the minimum side of {min_side} pixels"
         return _Refusal(reason, Cause.SMALL)
     if growth(box, window) > MAX_GROWTH:
         reason = (
-            f"{box.width}x{box.height} is too far from the shape of the {window} window: "
+            f"{box.width}x{box.height} has an aspect ratio too far from the {window} window's: "
             f"it would fill less than 1/{MAX_GROWTH} of it"
         )
         return _Refusal(reason, Cause.SHAPE)
@@ -405,8 +405,8 @@ def _cut_crop(
     if not has_contrast(pixels):
         deviation = pixels[1:-1, 1:-1].std()
         reason = (
-            "no detector would see it: the standard deviation of its grey levels "
-            f"is {deviation:.1f}, not above {1 / CONTRAST_FLOOR:.0f}"
+            "too little contrast to be detected: the standard deviation of its grey levels "
+            f"is {deviation:.1f} and must be above {1 / CONTRAST_FLOOR:.0f}"
         )
         return _Refusal(reason, Cause.FLAT if deviation < FLAT_DEVIATION else Cause.FAINT)
     return box, pixels
@@ -418,15 +418,15 @@ def _notes_on_sizes(crops: Sequence[_Crop], window: Size) -> list[str]:
     small = [crop for crop in crops if crop.box.width < window.width or crop.box.height < window.height]
     if small:
         notes.append(
-            f"{len(small)} of {len(crops)} positives are smaller than the {window} window in a side and were "
+            f"{len(small)} of {len(crops)} positives are smaller than the {window} window on one side and were "
             f"enlarged, for example {_with_size(small[0])}"
         )
     shaped = [crop for crop in crops if grow_to_shape(crop.box, window) != crop.box]
     if shaped:
         worst = sorted(shaped, key=lambda crop: -growth(crop.box, window))[:3]
         notes.append(
-            f"{len(shaped)} of {len(crops)} positives have another shape than the {window} window: each was "
-            "padded to it around its centre (from the photo around a box, else by repeating edge pixels), "
+            f"{len(shaped)} of {len(crops)} positives have another aspect ratio than the {window} window: each was "
+            "padded around its centre (with the photo around a box, otherwise by repeating edge pixels), "
             f"not stretched or cropped; worst: {', '.join(map(_with_size, worst))}"
         )
     return notes
@@ -442,7 +442,7 @@ def _notes_on_scenes(listing: Listing) -> list[str]:
     box = " ".join(str(int(number)) for number in scenes[0].split(".")[0].split("_")[1:])
     named = f"{pluralize(len(scenes), 'picture')} named as opencv_createsamples names scenes, with the object's box"
     return [
-        f"{named}, but used whole as crops: if they are scenes, give a list with lines as {scenes[0]} 1 {box}"
+        f"{named}, but used whole as crops: if they are scenes, give a list with lines like {scenes[0]} 1 {box}"
     ]
 
 
@@ -486,7 +486,7 @@ def _with_copies(
         regions, positives.window, n_each, may_mirror=may_mirror, seed=rule.seed, n_threads=n_threads
     )
     made = "a copy is" if n_each == 1 else f"{n_each} copies are"
-    note = f"of each, {made} made that show it shifted, scaled and turned a little"
+    note = f"augmentation: {made} made of each, shifted, scaled and rotated a little"
     if may_mirror:
         note += ", every second one mirrored"
     if rule.mirror == Mirror.AUTO:

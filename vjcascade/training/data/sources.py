@@ -305,9 +305,9 @@ def read_or_skip(picture: Picture, budget: MemoryBudget) -> Loaded | Skipped:
         if needed > budget.n_bytes:
             size, free = image_size(path), memory_size(budget.n_bytes)
             raise SourceError(
-                f"{picture.label}: decoding {size} pixels takes {memory_size(needed)} of memory; of what is allowed, "
-                f"{free} are left for it beside the program and the photos that are kept. Save the picture smaller, or "
-                "allow more memory"
+                f"{picture.label}: decoding {size} pixels takes {memory_size(needed)} of memory; of the limit, only "
+                f"{free} are left beside the program and the photos in memory. Save the picture smaller, or "
+                "raise the memory limit"
             )
         with budget.hold(needed):
             return Loaded(*read_upright(path), needed)
@@ -351,7 +351,7 @@ def note_on_turned(n_turned: int) -> list[str]:
     (['7 files were turned upright by EXIF'], [])
     """
     were = "was" if n_turned == 1 else "were"
-    return [f"{pluralize(n_turned, 'file')} {were} turned upright by EXIF"] if n_turned else []
+    return [f"{pluralize(n_turned, 'file')} {were} rotated upright as EXIF says"] if n_turned else []
 
 
 def pixel_digest(gray: NDArray[np.uint8]) -> bytes:
@@ -373,7 +373,7 @@ def refuse_skipped(report: SourceReport) -> None:
         problem = (
             f"{len(report.skipped)} of {report.n_found} {report.units} in {report.source} cannot be used"
         )
-        advice = "mend or remove them, or do not ask for a strict run"
+        advice = "fix or remove them, or do not train with strict"
         raise SourceError("\n".join([f"{report.kind}: {problem}; {advice}:", *report.lines()[1:]]))
 
 
@@ -393,7 +393,7 @@ def _list_arrays(source: Sequence[NDArray[Any]] | NDArray[Any], kind: Kind) -> L
     if is_one or not isinstance(source, Sequence | np.ndarray):
         given = f"an array of shape {source.shape}" if isinstance(source, np.ndarray) else repr(source)
         raise SourceError(
-            f"{kind}: {given} is neither a path nor a sequence of pictures; put even a single picture into a list"
+            f"{kind}: {given} is neither a path nor a sequence of pictures; put a single picture into a list"
         )
     pictures = []
     for number, array in enumerate(source):
@@ -533,7 +533,7 @@ def _list_with_ignored(read: Annotations) -> Listing:
         notes.append(f"{unnamed} in {read.path.name} left out, as no annotations name them")
     if n_boxes := sum(len(one.objects) for one in read.pictures):
         notes.append(
-            f"{n_boxes:,} boxes are no negatives; whatever lies outside of them is, also an object that nobody marked"
+            f"{n_boxes:,} boxes are left out of the negatives; all outside them is background, even unmarked objects"
         )
     return Listing("image files", pictures, _faults(read), tuple(notes))
 

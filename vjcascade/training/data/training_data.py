@@ -121,16 +121,16 @@ class TrainingData:
         """Say how many windows a stage gets, and what is held out."""
         n_positives, n_photos = len(self.held_out_positives), len(self.held_out_photos)
         held_out = pluralize(n_positives, "positive") + _of_crops(n_positives, self.n_held_out_copies)
-        held_out = f"held out to measure with: {held_out} and {pluralize(n_photos, 'photo')}"
+        held_out = f"held out for validation: {held_out} and {pluralize(n_photos, 'photo')}"
         if n_positives == 0:
             held_out += "; hit rates are measured on training windows"
         elif n_allowed_misses(n_positives, settings.hit_rate) == 0:
-            few = f"few as they are for a hit rate of {settings.hit_rate:.4g}"
+            few = f"as they are too few for a hit rate of {settings.hit_rate:.4g}"
             held_out += f"; a stage may miss one of these positives, {few}"
         n_negatives = settings.negatives_for(len(self.positives))
         return (
             f"training on {len(self.positives):,} positives{_of_crops(len(self.positives), self.n_copies)} and "
-            f"{n_negatives:,} negatives a stage; {held_out}"
+            f"{n_negatives:,} negatives per stage; {held_out}"
         )
 
 

@@ -203,10 +203,10 @@ class NegativesSearch:
         needed, possible = n_missing / fresh_rate, min(n_windows, self._settings.max_windows)
         retained = f"{pluralize(n_retained, 'false alarm')} of the last stage and " if n_retained else ""
         text = (
-            f"stage {cascade.n_stages + 1}: {retained}{pluralize(n_missing, 'new negative')}, which are expected among "
-            f"{needed:,.0f} windows; up to {possible:,} can be searched"
+            f"stage {cascade.n_stages + 1}: {retained}{pluralize(n_missing, 'new negative')}, expected in about "
+            f"{needed:,.0f} windows; up to {possible:,} can be scanned"
         )
-        return text if needed <= possible else f"{text}: fewer will be found"
+        return text if needed <= possible else f"{text}: too few, so expect fewer negatives"
 
 
 def expected_pass_rate(records: Sequence[StageRecord], n_stages: int) -> float:
@@ -256,9 +256,9 @@ def why_too_few(cascade: Cascade, negatives: Negatives) -> str:
     elif family_of(cascade.features).is_normalised:
         kind, advice = " above the contrast floor of 10 grey levels", "Give photos with more contrast"
     else:  # every window passes; copies count once
-        kind, advice = "", "Give more photos, with more to see in them"
+        kind, advice = "", "Add more photos, with more varied content"
     only = f"only {pluralize(n_found, 'negative window')}" if n_found else "no negative window"
-    looked = f"{only} can be found{kind}; {mined.n_searched:,} windows were looked at"
+    looked = f"{only} can be found{kind}; {mined.n_searched:,} windows were scanned"
     if not mined.exhausted:
         return f"{looked}, the limit for a stage. Raise max_windows"
     return f"{looked}, all there are. {advice}"

@@ -25,8 +25,8 @@ from vjcascade.types import Size
 _PARTS = ("training", "held_out")
 
 OTHER_STAGES = (
-    "{} cannot be resumed: it is not the model that this run saved, its stages were changed since. Bring back the one "
-    "that was saved, or overwrite it; to go on from this one, give it as continue_from, with another output folder"
+    "{} cannot be resumed: it is not the model that this run saved, its stages were changed since. Restore the one "
+    "that was saved, or overwrite it; to train on from this one, give it as continue_from, with another output folder"
 )
 
 
