@@ -123,7 +123,7 @@ def test_constant_scores_leave_the_base_rate(score):
 
 def test_scores_that_say_the_opposite_are_of_no_use(rng):
     scores, labels = random_scores(rng)
-    with pytest.raises(SettingsError, match="says the opposite of the labels"):
+    with pytest.raises(SettingsError, match="contradicts the labels"):
         PlattScaling.fit(-scores, labels).threshold(0.5)
     assert calibrated_threshold(-scores, labels, Costs(9, 1)) == -math.inf
     assert calibrated_threshold(-scores, labels, Costs(1, 9)) == math.inf

@@ -29,8 +29,8 @@ def test_json_and_page(run, easy):
     [
         (("pos", "nothing"), "does not exist"),
         (("pos", "pos"), "given for positives and negatives"),
-        (("pos", "neg", "--html", "."), "needs the name of a file"),
-        (("pos", "neg", "--html", "out.png"), "a page is written; give a name that ends in .html"),
+        (("pos", "neg", "--html", "."), "the output must be a file"),
+        (("pos", "neg", "--html", "out.png"), "the output is an HTML page; give a name that ends in .html"),
         (("neg", "pos", "--window", "300x300"), "window"),
     ],
 )

@@ -431,5 +431,5 @@ def test_a_disk_without_room_for_a_file_gets_no_folder(run, table, tmp_path, mon
     monkeypatch.setattr(outputs, "nameless_file", full)
     ran = run("compare", "tables", table, "--target", "state", "--output", tmp_path / "out")
     assert ran.code == 2
-    assert "cannot be used (no space left on device); give another place, or make room" in ran.err
+    assert "cannot be used (no space left on device); give another path, or make room" in ran.err
     assert not (tmp_path / "out").exists()

@@ -20,7 +20,7 @@ from vjcascade.video import Frame, VideoSink, read_frames
 
 PROJECT = Path(__file__).parents[2]
 RAW = ("--min-neighbors", "0", "--scale-factor", "10")
-STOPPED = "stopped; what was found until then is kept"
+STOPPED = "stopped; results so far are kept"
 
 
 def write_video(path, n_frames, size=(64, 48)):
@@ -213,7 +213,7 @@ def test_skipped_frames_of_a_camera_are_counted(run, accept_all, monkeypatch):
     monkeypatch.setattr(inputs, "camera_frames", camera_of([0, 3, 4, 9], KeyboardInterrupt()))
     ran = run("detect", accept_all, "--camera", "0", *RAW, "--format", "jsonl")
     assert [record["frame"] for record in records(ran.out)] == [0, 3, 4, 9]
-    assert ran.err.rstrip().endswith("frames skipped, as they came faster than they could be searched: 6")
+    assert ran.err.rstrip().endswith("frames skipped, as the search could not keep up: 6")
 
 
 def test_a_cut_off_video_is_said_to_be_one(run, accept_all, clip):

@@ -17,7 +17,7 @@ def test_a_model_without_a_record(run, accept_all):
     assert ran.code == 0
     assert "window: 24x24" in ran.out
     assert "weak classifiers: 1 stump; in each stage: 1" in ran.out
-    assert "how it was trained: not recorded" in ran.out
+    assert "training record: none" in ran.out
 
 
 def test_trees(run, rng, tmp_path):
@@ -31,7 +31,7 @@ def test_what_was_changed_after_training(run, tmp_path):
     ran = run("inspect", tmp_path / "changed.xml")
     assert "changed after training: cut to the first 1 of 2 stages\n" in ran.out
     assert "changed after training: thresholds of the last 1 stage shifted by -0.5\n" in ran.out
-    assert "how it was trained: not recorded" in ran.out
+    assert "training record: none" in ran.out
     for changes in ("all", [3, {"first_stages": "1", "of": 2}, {}]):
         changed.with_metadata({"changes": changes}).save(tmp_path / "damaged.xml")
         ran = run("inspect", tmp_path / "damaged.xml")
@@ -67,7 +67,7 @@ def test_records_of_other_programs_are_shown_as_they_are(run, tmp_path, change):
     ran = run("inspect", tmp_path / "foreign.xml")
     assert (ran.code, ran.err) == (0, "")
     assert "window: 24x24" in ran.out
-    assert json.loads(ran.out.split("as the file records it:")[1]) == record
+    assert json.loads(ran.out.split("training record:")[1]) == record
 
 
 def test_a_trained_model(run, easy):
@@ -144,7 +144,7 @@ def test_what_opencv_traincascade_recorded(run, accept_all):
     text = re.sub(r" *<stageParams>.*</stageParams>", TRAINCASCADE, accept_all.read_text(), flags=re.DOTALL)
     accept_all.write_text(text)
     expected = """
-how it was trained, as opencv_traincascade records it:
+training record of opencv_traincascade:
   boostType: GAB (gentle AdaBoost)
   minHitRate: 0.995
   maxFalseAlarm: 0.5
@@ -222,7 +222,7 @@ def test_a_page(run, easy, accept_all):
         (("{m}", "--html", "{m}"), "would overwrite the model"),
         (("{m}", "small.png", "--html", "small.png"), "would overwrite the model or an input"),
         (("{m}", "--html", "no/page.html"), "there is no folder"),
-        (("{m}", "--html", "out.xml"), "a page is written; give a name that ends in .html"),
+        (("{m}", "--html", "out.xml"), "the output is an HTML page; give a name that ends in .html"),
         (("{m}", "--seed", "-1"), "--seed"),
     ],
 )

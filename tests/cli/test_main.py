@@ -184,7 +184,7 @@ def test_programs(monkeypatch, capsys, program, words):
         (
             OSError(errno.ENOSPC, "No space left on device"),
             2,
-            "error: No space left on device: a disk is full, that of the standard output or of ",
+            "error: No space left on device: a disk is full: that of the standard output or of ",
         ),
         (KeyboardInterrupt(), 130, "stopped"),
     ],
@@ -242,7 +242,7 @@ def test_what_is_no_setting_is_not_respelt(message):
 def test_a_dead_link_for_a_folder_is_named(run, easy):
     (easy / "gone").symlink_to(easy / "nowhere" / "at all")
     ran = run("train", easy / "pos", easy / "neg", "-o", easy / "gone", "--stages", "1")
-    assert (ran.code, "gone: a file or a dead link is where a folder is needed" in ran.err) == (2, True)
+    assert (ran.code, "gone: a folder is needed here, not a file or a dead link" in ran.err) == (2, True)
 
 
 def test_debugging_shows_where(run, accept_all, monkeypatch):
@@ -286,7 +286,7 @@ def test_a_damaged_compile_cache_is_named(run, monkeypatch):
             ["train", "-data", "out", "-vec", "pos.vec"],
             "-bg must be given as for opencv_traincascade",
         ),
-        (["detect", "a.png", "-h"], "-h stands among other words"),
+        (["detect", "a.png", "-h"], "-h is used with other arguments"),
         (["detect", "a.png", "-x"], "Unknown option: -x"),
         (["train", "pos", "neg", "--stages", "1.9"], "'1.9' is not a whole number"),
         (["train", "pos", "neg", "--max-weak", "1e3"], "'1e3' is not a whole number"),

@@ -91,7 +91,7 @@ def test_the_next_model_has_learned_them(run, tmp_path, rng, model):
     assert new.metadata["continued"]["model"] == "cascade.xml"
     told = run("inspect", tmp_path / "new" / "cascade.xml").out
     assert "continues cascade.xml: its 2 stages come first" in told
-    assert "as the file records it" not in told
+    assert "training record:" not in told
 
 
 def test_of_a_video_each_false_alarm_is_kept_once(run, tmp_path, rng, model):
@@ -165,7 +165,7 @@ def test_a_search_that_is_stopped_keeps_what_it_has(run, tmp_path, rng, accept_a
     monkeypatch.setattr(Detector, "detect", stopped)
     ran = run("negatives", accept_all, tmp_path / "street", "-o", tmp_path / "n", "--min-neighbors", "0")
     assert ran.code == 143
-    assert "stopped; what was kept until then stays" in ran.out
+    assert "stopped; pictures kept so far remain" in ran.out
     assert len(kept(tmp_path / "n")) == 1
 
 

@@ -155,7 +155,7 @@ def test_what_became_of_each_option_is_said(option, value, became):
         ("-data o -vec p -bg b --x 200", "Unknown option: --x"),
         ("crops photos -w 24 -h 24", "as 'crops': write -data FOLDER -vec FILE -bg FILE, or all in"),
         ("-data o crops photos", "as 'crops'"),
-        ("crops photos -h", "-h stands among other words"),
+        ("crops photos -h", "-h is used with other arguments"),
         ("-datta out", "Unknown option: -datta"),
     ],
 )  # fmt: skip

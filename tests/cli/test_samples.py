@@ -204,7 +204,7 @@ def test_without_sizes_they_are_those_of_createsamples(run, photos):
         ("-info info.dat -vec a.vec -num 1.5", "'1.5' is not a whole number"),
         ("-info info.dat a.vec", "no words without an option, as 'a.vec': write -info FILE -vec FILE"),
         ("-vec a.vec -w 24 -h 24", "-info must be given"),
-        ("info.dat a.vec -h", "-h stands among other words"),
+        ("info.dat a.vec -h", "-h is used with other arguments"),
     ],
 )
 def test_what_is_not_understood_is_an_error(run, photos, words, sentence):

@@ -435,7 +435,7 @@ def test_scenes_to_validate_with(run, easy, rng):
     assert metadata["data"]["scenes"] == 1
     told = run("inspect", model).out
     assert "best F1" in told
-    assert "as the file records it" not in told
+    assert "training record:" not in told
     assert "tuned settings of the model" in run("detect", model, easy / "scenes").err
     pytest.importorskip("jinja2")
     assert run("report", easy / "out").code == 0

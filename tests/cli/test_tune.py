@@ -96,13 +96,13 @@ def test_a_goal_out_of_reach_is_said(run, scenes):
     (scenes / "scenes.txt").write_text("0.png 1 0 0 4 4\n1.png 1 0 0 4 4\n")
     ran = run(*words(scenes, "--recall", "0.9"))
     assert ran.code == 0
-    assert "recall at least 0.9 is out of reach on these scenes; this comes nearest:\n" in ran.out
+    assert "recall at least 0.9 cannot be reached on these scenes; this comes closest:\n" in ran.out
     assert "on other scenes it is no better than the default settings" in ran.out
 
 
 def test_one_scene(run, scenes):
     (scenes / "scenes.txt").write_text("0.png 1 0 0 20 20\n")
-    assert "on other scenes: not known; more scenes" in run(*words(scenes)).out
+    assert "on other scenes: unknown; cross-validation needs more scenes" in run(*words(scenes)).out
 
 
 @pytest.mark.parametrize(
@@ -185,6 +185,6 @@ def test_damaged_points_are_refused_and_can_be_left_aside(run, scenes, tuned):
     cascade.with_metadata({OPERATING_POINT: broken}).save(tuned)
     ran = run("detect", tuned, scenes / "0.png")
     assert ran.code == 2
-    assert "scale_factor 1.0000001 is not in [1.001, 100]; --untuned leaves it aside" in ran.err
+    assert "scale_factor 1.0000001 is not in [1.001, 100]; --untuned ignores it" in ran.err
     assert run("detect", tuned, scenes / "0.png", "--untuned").code == 0
     assert "metadata is damaged: scale_factor 1.0000001" in run("inspect", tuned).out

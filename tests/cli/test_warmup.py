@@ -91,7 +91,7 @@ def test_who_waits_for_the_compiler_is_told_once():
     ran = python(NOTICE)
     assert ran.stdout.split() == ["1", "2", "2"]
     assert ran.stderr.splitlines() == [
-        "compiling kernels, which takes about 7 s: once; `vjcascade warmup` does it beforehand"
+        "compiling kernels, which takes about 7 s: once; `vjcascade warmup` does it in advance"
     ]
 
 

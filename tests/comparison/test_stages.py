@@ -285,7 +285,10 @@ def test_more_draws_than_pictures_are_refused(run):
             {"plan": StagePlan(n_stages=4), "reference": "model"},
             "n_stages 4 is more than the reference leads to",
         ),
-        ({"window": (10, 10), "reference": "model"}, "window 10x10 is not that of the reference, 8x8"),
+        (
+            {"window": (10, 10), "reference": "model"},
+            "window 10x10 differs from the window of the reference, 8x8",
+        ),
         ({"resume": True, "design": Design(boosters=("adaboost",), n_rounds=9)}, "n_rounds: 4 there, 9 now"),
         ({}, "already holds a comparison"),
     ],

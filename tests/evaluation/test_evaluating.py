@@ -327,7 +327,8 @@ def test_notes_tell_of_short_curves_and_few_objects():
     assert "30 objects are few; such figures may be off by ten points." in found
     assert any(note.startswith("At 0.1 false alarms a picture, all detections of A count") for note in found)
     assert any(
-        "of B, A count: these give fewer in all (0, 0)" in note for note in notes(stub_evaluation([0.5, 0.9]))
+        "of B, A count: these have fewer in total (0, 0)" in note
+        for note in notes(stub_evaluation([0.5, 0.9]))
     )
 
 

@@ -37,7 +37,7 @@ def test_a_list_of_scenes_must_be_right_throughout(tmp_path, lines, sentence):
 
 def test_a_folder_or_nothing_is_no_list_of_scenes(tmp_path):
     (tmp_path / "info.dat").write_text("")
-    with pytest.raises(SourceError, match="is a folder, which tells no boxes"):
+    with pytest.raises(SourceError, match="is a folder without boxes"):
         read_scenes(tmp_path)
     with pytest.raises(SourceError, match=r"does not exist; did you mean info\.dat\?"):
         read_scenes(tmp_path / "infos.dat")

@@ -66,9 +66,12 @@ BROKEN = {
     "text first": ("<!-- mine -->x" + GOOD, "line 1: 'x' stands before <opencv_storage>"),
     "CDATA": (
         edited("BOOST", "<![CDATA[BOOST]]>"),
-        "line 13: a CDATA section is not read, nor is it by OpenCV",
+        "line 13: CDATA sections are not supported, nor by OpenCV",
     ),
-    "comment in CDATA": (edited("BOOST", "<![CDATA[<!--]]>BOOST<!-- -->"), "a CDATA section is not read"),
+    "comment in CDATA": (
+        edited("BOOST", "<![CDATA[<!--]]>BOOST<!-- -->"),
+        "CDATA sections are not supported",
+    ),
     "comment in a tag": (
         edited("<stages>", "<stages <!-- a -->>"),
         "is not well-formed XML ('<stages <!-- a --'",
@@ -162,7 +165,7 @@ BROKEN = {
         edited("-1. 2.<", "-1.<"),
         "stage 0, tree 0: 4 numbers in internalNodes cannot fit 1 leaf value; ",
     ),
-    "twice": (edited("<width>20<", "<width>20</width><width>20<"), "'width' is there twice"),
+    "twice": (edited("<width>20<", "<width>20</width><width>20<"), "'width' appears twice"),
     "text beside elements": (
         edited("<features>", "<features>7"),
         "<features>: it holds text beside other elements",
@@ -248,14 +251,14 @@ BROKEN |= {
     "YAML, indentation": (yaml("   width:", "    width:"), "line 7: 'width:' is not expected here"),
     "YAML, less indentation": (yaml("   width:", "  width:"), "line 7: 'width:' is not expected here"),
     "YAML, tab": (yaml("   width:", "\twidth:"), "line 7: '\\twidth: 20' is not understood"),
-    "YAML, twice": (yaml("   width: 20", "   width: 20\n   width: 20"), "line 8: 'width' is there twice"),
+    "YAML, twice": (yaml("   width: 20", "   width: 20\n   width: 20"), "line 8: 'width' appears twice"),
     "YAML, item for a name": (yaml("   width: 20", "   - 20"), "line 7: '-' is not expected here"),
     "YAML, anchor": (yaml("width: 20", "width: &a 20"), "width: '&a 20' is not a whole number"),
     "YAML, bracket": (yaml("[ 0, -1, 0, 0.1 ]", "[ 0, -1, 0, 0.1 }"), "'}' is not expected here"),
     "YAML, deep": ("%YAML:1.0\n---\na: " + 10_000 * "[", "nested more than 16 deep"),
     "YAML, deep blocks": ("%YAML:1.0\n---\n" + 10_000 * "- ", "nested more than 16 deep"),
     "YAML, infinite": (yaml("stageThreshold: 0.25", "stageThreshold: .Inf"), "'.Inf' is not a finite"),
-    "YAML, list": ("%YAML:1.0\n---\n- 1\n- 2\n", "there is nothing with a name in it"),
+    "YAML, list": ("%YAML:1.0\n---\n- 1\n- 2\n", "it has no named entries"),
     "YAML, no text": (YAML.encode() + b"\xff", "'ÿ' is not expected here"),
     "YAML, blank line first": ("\n" + YAML, "line 1: the file must begin with %YAML"),
     "JSON, cut": (JSON[: JSON.index('"stages"') + 12], "the file is cut off: it ends in line"),
@@ -263,9 +266,9 @@ BROKEN |= {
     "JSON, null": (json('"width": 20', '"width": null'), "width: 'null' is not a whole number"),
     "JSON, no quotes": (json('"width": 20', "width = 20"), "line 7: 'width' is not expected here"),
     "JSON, open comment": (json('"width": 20', '"width": /* 20'), "line 7: '/* 20,' is not understood"),
-    "JSON, twice": (json('"width": 20', '"width": 20, "width": 20'), "line 7: 'width' is there twice"),
+    "JSON, twice": (json('"width": 20', '"width": 20, "width": 20'), "line 7: 'width' appears twice"),
     "JSON, deep": ('{"a": ' + 100_000 * "[", "nested more than 16 deep"),
-    "JSON, empty": ("{}", "there is nothing with a name in it"),
+    "JSON, empty": ("{}", "it has no named entries"),
     "JSON, list for numbers": (json('"width": 20', '"width": [20]'), "width is not one plain value"),
     "JSON, mapping for numbers": (
         re.sub(r'"leafValues": \[.*?\]', '"leafValues": {}', JSON, count=1, flags=re.DOTALL),
@@ -357,5 +360,5 @@ def test_too_many_values(monkeypatch, form):
 def test_gzip_bomb_is_not_unpacked(monkeypatch):
     monkeypatch.setattr(_source, "MAX_BYTES", 100_000)
     bomb = gzip.compress(b"<opencv_storage>" + bytes(1_000_000))
-    with pytest.raises(ModelError, match=r"has more than 0 MB, as no cascade has; do not trust it"):
+    with pytest.raises(ModelError, match=r"has more than 0 MB, which no cascade has; do not trust it"):
         parse_cascade(bomb, "model.xml.gz")

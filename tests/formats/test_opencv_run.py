@@ -51,7 +51,9 @@ def test_the_first_missing_stage_ends_it(trained):
     (folder / "stage1.xml").unlink()
     run = read_opencv_run(folder)
     assert_same(run.cascade, cascade.first_stages(1).without_unused_features().with_metadata({}))
-    assert run.notes == (f"there is no stage1.xml: 1 stage file with a higher number in {folder} left aside",)
+    assert run.notes == (
+        f"there is no stage1.xml: 1 stage file with a higher number in {folder} are ignored",
+    )
 
 
 def test_a_run_without_a_stage(trained):
@@ -94,7 +96,7 @@ def edit(file, old, new):
     ("name", "old", "new", "reason"),
     [
         ("stage1.xml", r"(?s)</weak.*", "", r"cut off.*"),
-        ("stage1.xml", r"(?s).+", "", r"the file is empty; delete it, and training goes on from the stage before"),
+        ("stage1.xml", r"(?s).+", "", r"the file is empty; delete it, and training continues from the previous stage"),
         ("stage2.xml", "stageThreshold>[^<]*<", "stageThreshold>nan<", "stageThreshold: 'nan' is not a finite"),
         ("stage0.xml", "-?[0-9.e+-]+</leafValues>", "</leafValues>", "tree 0: .* cannot fit"),
         ("params.xml", "<width>12<", "<width>300<", "window 300x10 is not usable"),

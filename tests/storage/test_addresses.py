@@ -151,7 +151,7 @@ def test_the_library_of_a_place_is_named() -> None:
 
 def test_an_unknown_scheme_is_refused() -> None:
     pytest.importorskip("fsspec")
-    with pytest.raises(Exception, match="nothing can be read at nonsense:// addresses"):
+    with pytest.raises(Exception, match="nonsense:// addresses cannot be read"):
         open_place("nonsense://host/photos")
 
 

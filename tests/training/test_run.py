@@ -73,7 +73,7 @@ def test_crops_inside_the_folder_of_the_photos_are_no_photos(pictures, rng):
     )
     notes = [event.text for event in events if isinstance(event, Note)]
     assert any(note.startswith("negatives:") and "skipped 60" in note for note in notes), notes
-    assert any("is among the positives, too" in note for note in notes)
+    assert any("is also among the positives" in note for note in notes)
 
 
 BRIEF = TrainingSettings(n_negatives=40, max_stages=3, max_weak=2, copies=0, hit_rate=0.97, baseline=False)
@@ -133,7 +133,7 @@ def test_a_run_that_lost_a_photo_goes_on_when_it_is_back(pictures, monkeypatch, 
         if isinstance(event, StageDone) and event.record.stage == 1:
             damage(photo)
 
-    with pytest.raises(SourceError, match=r"000\.png (can no longer be read|is not the picture it was)"):
+    with pytest.raises(SourceError, match=r"000\.png (can no longer be read|has changed since)"):
         brief(pictures, "out", listener=lose)
     with pytest.raises(SettingsError, match=r"cannot be resumed[;:] .*photos"):
         brief(pictures, "out", resume=True)

@@ -106,7 +106,7 @@ def test_features_are_haar_or_lbp():
 
 @pytest.mark.parametrize("features", ["lbp", FeatureType.LBP])
 def test_a_mode_of_haar_features_does_not_go_with_lbp(features):
-    with pytest.raises(SettingsError, match="mode all chooses among Haar features, and features are lbp"):
+    with pytest.raises(SettingsError, match="mode all chooses among Haar features, but features are lbp"):
         preset_settings(Preset.QUICK, features=features, mode=HaarMode.ALL)
 
 

@@ -173,7 +173,9 @@ def test_what_does_not_fit_is_refused(pictures, go_on, tmp_path, rng):
         SettingsError, match=r"cascade\.xml has 2 stages already, and max_stages 2 counts them"
     ):
         go_on(path, SETTINGS)
-    with pytest.raises(SettingsError, match="window 9x9 is not that of the model to continue, 8x8"):
+    with pytest.raises(
+        SettingsError, match="window 9x9 differs from the window of the model to continue, 8x8"
+    ):
         go_on(path, window=Size(9, 9))
     builders.random_cascade(rng, WINDOW, kind=FeatureType.LBP).save(tmp_path / "lbp.xml")
     with pytest.raises(SettingsError, match=r"lbp\.xml cannot be continued: its features are LBP"):

@@ -173,7 +173,7 @@ class PlattScaling:
         if self.slope > 0:
             raise SettingsError(
                 f"the calibrated probability falls as the score rises (slope {self.slope:.3g}): "
-                "the score says the opposite of the labels"
+                "the score contradicts the labels"
             )
         rise = math.log1p(-probability) - math.log(probability) - self.offset
         if self.slope == 0:

@@ -57,7 +57,7 @@ class Costs:
         for name in ("positive", "negative"):
             object.__setattr__(self, name, _above_zero(f"{name} cost", getattr(self, name)))
         if not 0 < self.ratio < math.inf:
-            raise SettingsError(f"costs {self} are too far apart: their ratio is beyond all numbers")
+            raise SettingsError(f"costs {self} are too far apart: their ratio overflows")
 
     @classmethod
     def from_ratio(cls, ratio: float) -> Costs:

@@ -37,17 +37,17 @@ def check(  # noqa: PLR0913  each is a user's choice
     negatives : path
         Photos without it, in any form that vjcascade train takes.
     html : path
-        Page to write, with the pictures that are named.
+        HTML page to write, with the pictures of each finding.
     json : bool
         Print JSON; all pictures are named in it.
     all : bool
         Name all pictures, not only the first of each finding.
     preset : Preset
-        Of the training that is planned: what it would hold out, and how many negatives it would need.
+        Preset of the planned training, which decides what is held out and how many negatives are needed.
     settings : path
-        Its file of settings.
+        Settings file of the planned training.
     window : Size
-        Training window in pixels, for example 24x24; proposed from the crops if not given.
+        Training window in pixels, for example 24x24; chosen from the crops if not given.
     min_side : int
         Leave out crops whose shorter side has fewer pixels.
     label : str

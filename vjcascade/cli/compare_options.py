@@ -40,18 +40,18 @@ class TablePreset(StrEnum):
 @Parameter(name="*")
 @dataclass(frozen=True)
 class RunOptions:
-    """Where a comparison goes, and how it is run; no result but the seconds depends on it.
+    """Where a comparison is written, and how it runs; only times depend on it.
 
     Attributes
     ----------
     output : path
         Folder for the report, the tables and finished runs.
     resume : bool
-        Continue the comparison in the output folder; boosters, costs, rules and seeds may be others.
+        Continue the comparison in the output folder; boosters, costs, rules and seeds may differ.
     overwrite : bool
         Replace the comparison in the output folder.
     threads : int
-        Processors to use; all if not given. No result but the seconds depends on it.
+        Processors to use; all if not given. Only times depend on it.
     """
 
     output: Annotated[Path, Parameter(alias="-o")] = Path("comparison")
@@ -67,17 +67,17 @@ class RunOptions:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class BoosterOptions:
-    """Who is compared, and what each is asked for.
+    """Boosters to compare, and their targets.
 
     Attributes
     ----------
     boosters : list of str
-        Boosters to compare; all takes every one there is. One that is named twice takes part twice. After a colon, the
+        Boosters to compare; all means every one. A booster named twice takes part twice. After a colon, the
         prior: cost-generalized:sample multiplies the weights of samples by their costs, not those of classes.
     costs : list of str
-        Cost ratios, each as 4 (a missed positive costs 4 false alarms) or 4:1.
+        Cost ratios, each written as 4 (a missed positive costs 4 false alarms) or 4:1.
     rounds : int
-        Weak classifiers at most.
+        Maximum number of weak classifiers.
     hit_rate : float
         Share of positives that a stage must pass.
     false_alarm_rate : float
@@ -105,10 +105,10 @@ class RuleOptions:
         How thresholds are found: natural (0), theory, adamec, hit-rate, minimum-cost, calibrated; all but adamec if not
         given.
     sanity : bool
-        Add AdaBoost on shuffled labels, which must end at chance.
+        Add AdaBoost on shuffled labels, which must perform at chance.
     contrasts : path
-        TOML file of questions that are fixed in advance, as samples/comparison/contrasts.toml; their answers are
-        corrected by themselves, and told first.
+        TOML file of contrasts fixed in advance, like samples/comparison/contrasts.toml; their p-values are
+        corrected separately, and reported first.
     """
 
     rules: _Words = None
@@ -119,18 +119,18 @@ class RuleOptions:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class WindowOptions:
-    """What is learnt from pictures.
+    """Windows to train on.
 
     Attributes
     ----------
     samples : int
-        Positives, and as many negatives, that a stage is trained on, where there are so many.
+        Positives, and as many negatives, to train each stage on, if available.
     features : FeatureType
         haar or lbp.
     mode : HaarMode
         Kinds of Haar features.
     window : Size
-        Training window in pixels, for example 24x24; proposed from the crops if not given.
+        Training window in pixels, for example 24x24; chosen from the crops if not given.
     label : str
         The kind of object, where annotations have several.
     """
@@ -145,17 +145,17 @@ class WindowOptions:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class StageOptions:
-    """Which stages boosters are compared on.
+    """Stages to compare on.
 
     Attributes
     ----------
     stages : int
         Stages to compare on, from the first.
     seeds : int
-        Random splits into samples to train, to tune thresholds and to test on.
+        Random splits into training, threshold-tuning and test samples.
     independent : bool
-        Give every seed crops and photos of its own, and the reference others: what is found then holds for other
-        pictures of the kind, with fewer for each seed.
+        Give every seed, and the reference, separate crops and photos: results then hold for other pictures of the
+        kind, at the price of fewer for each seed.
     pool : int
         Features drawn at random from the pool, for speed; all of them if not given.
     reference : path
@@ -172,16 +172,16 @@ class StageOptions:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class CascadeOptions:
-    """Which cascades are trained, and what they are tested on.
+    """Cascades to train, and scenes to test on.
 
     Attributes
     ----------
     scenes : path
-        List of pictures and the boxes of all objects in them, as info.dat.
+        List of pictures with the boxes of all objects in them, like info.dat.
     stages : int
-        Stages of each cascade at most.
+        Maximum number of stages of each cascade.
     seeds : int
-        Cascades that each booster trains, every one with another seed.
+        Cascades that each booster trains, each with another seed.
     """
 
     scenes: Path
@@ -192,12 +192,12 @@ class CascadeOptions:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class TableOptions:
-    """What is learnt from tables.
+    """What to learn from the tables.
 
     Attributes
     ----------
     target : str
-        The column to be learnt.
+        The column to predict.
     positive : str
         Value of the target that makes a row a positive.
     ignore_column : list of str
@@ -205,7 +205,7 @@ class TableOptions:
     preset : TablePreset
         Boosters, costs, rules and rounds of Nikolaou et al. 2016, and 30 seeds.
     seeds : int
-        Random splits into rows to train, to tune thresholds and to test on.
+        Random splits into training, threshold-tuning and test rows.
     """
 
     target: str

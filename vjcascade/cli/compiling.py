@@ -53,11 +53,9 @@ class CompileNotice(CompileCounter):
         if self.n_compiled > 1:
             return
         if cache_folder() is None:
-            advice = (
-                "every time, as no folder can be written to that would keep them: set NUMBA_CACHE_DIR to one"
-            )
+            advice = "every time, as no cache folder can be written to: set NUMBA_CACHE_DIR to one"
         else:
-            advice = "once; `vjcascade warmup` does it beforehand"
+            advice = "once; `vjcascade warmup` does it in advance"
         sys.stderr.write(f"compiling kernels, which takes about {self._seconds} s: {advice}\n")
         sys.stderr.flush()
 

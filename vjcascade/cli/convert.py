@@ -35,18 +35,18 @@ def convert(
         File to write, whose suffix says in which format: .xml, also .xml.gz, for OpenCV; .h or .c; .json, .js, .html;
         .py; .cascade for OpenMV. Without a suffix, --to is needed. It cannot be the model itself.
     to : {new, old, c, json, js, html, python, openmv}
-        The format, where the suffix does not say it. new: opencv-cascade-classifier, for OpenCV 2.4 and later. old:
+        The format, if the suffix is ambiguous. new: opencv-cascade-classifier, for OpenCV 2.4 and later. old:
         opencv-haar-classifier, for OpenCV 1 and 2. c: a scanner in C99 with the model in it. json: its numbers. js: a
         scanner in JavaScript. html: a page with the camera, which needs no server. python: a scanner that needs NumPy
         alone. openmv: a binary cascade for these cameras.
     format : {new, old}
         The same as --to, for XML.
     stages : int
-        Keep the first so many stages only: faster, it finds more, with more false alarms.
+        Keep only the first N stages: faster, with higher recall and more false alarms.
     shift : float
-        Add this to the thresholds of stages: below 0, it finds more, with more false alarms; above 0, less.
+        Add this to the stage thresholds: below 0 for higher recall and more false alarms, above 0 for fewer.
     shift_last : int
-        With --shift: how many of the last stages kept are changed; all if not given.
+        With --shift: change only the last N of the stages kept; all if not given.
     """
     from vjcascade.cli.models import named_model
     from vjcascade.cli.outputs import check_output_file, refuse_overwriting

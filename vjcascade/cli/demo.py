@@ -49,7 +49,7 @@ PHOTOS = (
 def demo(
     *, output: Annotated[Path, Parameter(alias="-o")] = Path("demo"), threads: CountOption | None = None
 ) -> int:
-    """Show how it works.
+    """Train and run a small face detector.
 
     Parameters
     ----------
@@ -89,9 +89,7 @@ def demo(
     )
     if code:
         return code
-    _say(
-        f"\nlook at {output / 'astronaut.found.png'}; a detector for every day is trained on thousands of faces"
-    )
+    _say(f"\nsee {output / 'astronaut.found.png'}; a detector for real use needs thousands of faces")
     return code
 
 
@@ -103,7 +101,7 @@ def _pictures() -> Path:
         from vjcascade.errors import MissingLibraryError
 
         raise MissingLibraryError(
-            "the demo trains on pictures of scikit-image, which is not installed: pip install scikit-image"
+            "the demo trains on pictures from scikit-image, which is not installed: pip install scikit-image"
         ) from None
     return Path(skimage.__file__).parent / "data"
 

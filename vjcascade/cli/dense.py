@@ -49,19 +49,19 @@ class DenseOptions:
     stride : int
         With --dense: pixels from one window to the next, at every scale; 1 if not given.
     antialias : bool
-        With --dense: make smaller copies by area averages, as crops for training are made.
+        With --dense: downsample by area averaging, as for training crops.
     group : str
-        With --dense: what becomes of overlapping windows: average, weighted (by score), nms or none.
+        With --dense: how to merge overlapping windows: average, weighted (by score), nms or none.
     overlap : float
         With --dense --group nms: largest overlap of two detections, 0 to 1; 0.3 if not given.
     angles : sequence of float
-        With --dense: by how many degrees objects may be turned counter-clockwise, as -20,0,20.
+        With --dense: rotations of the object in degrees counter-clockwise, for example -20,0,20.
     region : sequence of int
-        With --dense: look only there, X,Y,WIDTH,HEIGHT in pixels.
+        With --dense: search only this region, X,Y,WIDTH,HEIGHT in pixels.
     mask : path
         With --dense: a picture of the same size, bright where the centre of the object may be.
     near_misses : int
-        With --dense: count windows, too, that only the last N stages reject; their scores are negative.
+        With --dense: also count windows that only the last N stages reject; their scores are negative.
     memory : int
         With --dense: group the windows of N frames of a video together.
     """
@@ -121,7 +121,7 @@ def refuse_still_pictures(inputs: Sequence[Input]) -> None:
     for source in inputs:
         if not source.is_moving:
             raise SettingsError(
-                f"--memory groups the frames of a video together and {source.name} is no video: give videos only, "
+                f"--memory groups the frames of a video together and {source.name} is not a video: give only videos, "
                 "or leave --memory out"
             )
 

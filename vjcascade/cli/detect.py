@@ -55,21 +55,21 @@ def detect(  # noqa: PLR0913  each is a user's choice
     Parameters
     ----------
     sources : path
-        First the model, a cascade file as trained here or by OpenCV; without one, faces are looked for. Then
+        First the model, a cascade file as trained here or by OpenCV; without one, faces are detected. Then
         pictures, videos, and folders of pictures (with their subfolders, without drawn copies). Pictures may lie in
         tar and zip archives, in shards (shard-{0000..0099}.tar) and at addresses (s3://bucket/photos, https://...).
     camera : int
-        Watch this camera instead, until Ctrl-C; 0 is the first. Frames that come meanwhile are skipped and counted.
+        Watch this camera instead, until Ctrl-C; 0 is the first. Frames in between are skipped and counted.
     every : int
         Search every N-th frame of video files; 1 searches all.
     scale_factor : float
-        Ratio of neighbouring sizes that are tried; nearer to 1 finds more and takes longer. If not given, what
+        Ratio of successive scales; closer to 1 finds more and takes longer. If not given, what
         vjcascade tune chose, or 1.1.
     min_neighbors : int
         A detection needs more overlapping windows than this; 0 gives every window. If not given, what vjcascade tune
         chose, or 3.
     min_ranking_score : float
-        Leave out detections with a lower ranking score: the square roots of the scores of their windows, added up.
+        Leave out detections with a lower ranking score: the sum of the square roots of their windows' scores.
     min_size : Size
         Smallest object, WIDTHxHEIGHT in pixels.
     max_size : Size
@@ -79,22 +79,22 @@ def detect(  # noqa: PLR0913  each is a user's choice
     threads : int
         Processors to use; all if not given. The results do not depend on it.
     format : Format
-        text for people; jsonl: one object for every picture or frame; csv: one row for every detection; coco, yolo,
+        text for people; jsonl: one object per picture or frame; csv: one row per detection; coco, yolo,
         voc: annotations of the pictures, which other programs can correct and vjcascade train takes (csv as well).
     output : path
         File for the results, instead of standard output; replaced if it is there. For yolo and voc, a folder.
     resume : bool
-        With --format jsonl and --output: what is found is kept beside the output until all is searched. The same
-        command, run again after it was stopped, goes on where it was.
+        With --format jsonl and --output: results are kept beside the output until all is searched. The same
+        command continues there after an interruption.
     label : str
         With coco, yolo and voc: what the model finds; "object" if not given.
     draw : path
         Folder for copies with the detections and their ranking scores drawn in, NAME.found.png and NAME.found.mp4; they
-        replace older copies. For one picture or video, it may be the name of the file, as out.png.
+        replace older copies. For one picture or video, it may be the name of the file, such as out.png.
     show : bool
         Show pictures and detections in a window; q or Esc ends.
     dense : bool
-        Look at every window, without OpenCV's short cuts: finds more, takes longer, and needs more neighbors.
+        Scan every window, without OpenCV's shortcuts: finds more, takes longer, and needs more neighbors.
     dense_options : DenseOptions
         What is possible with --dense.
 

@@ -43,7 +43,7 @@ def plan_drawings(inputs: Sequence[Input], place: Path) -> dict[Input, Path]:
     if names_file(place):
         if len(inputs) != 1:
             raise SettingsError(
-                f"--draw {place} names one file, and there are {len(inputs)} inputs: give the name of a folder"
+                f"--draw {place} names one file, but there are {len(inputs)} inputs: give a folder"
             )
         if inputs[0].is_moving != is_video(place):
             wanted = "video, as out.mp4" if inputs[0].is_moving else "picture, as out.png"

@@ -30,12 +30,12 @@ JSON_NAME, CSV_NAME, CURVE_NAME = "results.json", "results.csv", "curve.csv"
 @Parameter(name="*")
 @dataclass(frozen=True)
 class DetectionOptions:
-    """How models are used, in place of the settings that vjcascade tune has put into them, or of the usual ones.
+    """Detector settings, in place of those that vjcascade tune stored in the models, or of the defaults.
 
     Attributes
     ----------
     scale_factor : float
-        Ratio of neighbouring sizes that are tried; if not given, what vjcascade tune chose, or 1.1.
+        Ratio of successive scales; if not given, what vjcascade tune chose, or 1.1.
     min_neighbors : int
         A detection needs more overlapping windows than this; if not given, what vjcascade tune chose, or 3. The
         curve is always that of all groups of two windows or more.
@@ -62,20 +62,20 @@ class DetectionOptions:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class CurveOptions:
-    """How detections are ranked, and where figures are read off the curve.
+    """How detections are ranked, and at which points figures are given.
 
     Attributes
     ----------
     score : Score
-        What ranks detections: ranking (square roots of the margins of their windows, added up), neighbors (the number
+        What ranks detections: ranking (sum of the square roots of their windows' margins), neighbors (the number
         of windows, as in most published figures) or margin (of the best window).
     ties : Ties
-        What becomes of equal scores: together (one step of the curve) or in-order (one after the other as they come, as
+        How equal scores count: together (one step of the curve) or in-order (one after the other as they come, as
         in most published figures).
     fppi : float
         False alarms per picture at which models are compared first.
     false_alarms : list of int
-        Numbers of false alarms in all scenes together at which recall is told.
+        Total numbers of false alarms at which recall is reported.
     sizes : list of float
         Heights in pixels between classes of objects; if not given, thirds of the objects in the scenes.
     """
@@ -105,9 +105,9 @@ def evaluate(
     ----------
     paths : path
         First the models: cascade files as trained here or by OpenCV, folders of training runs, or names of models on
-        this machine, such as frontalface. Last the scenes, pictures with true boxes that training and tuning must not
-        have seen: a list, one NAME COUNT X Y WIDTH HEIGHT ... in a line (COUNT may be 0), a CSV, COCO's JSON, or a
-        folder of Pascal VOC's XML.
+        this machine, such as frontalface. Last the labelled scenes (ground truth), which training and tuning must not
+        have seen: a list, one NAME COUNT X Y WIDTH HEIGHT ... per line (COUNT may be 0), a CSV, COCO JSON, or a
+        folder of Pascal VOC XML.
     output : path
         Folder for the report, report.html, and the numbers behind it: results.json, results.csv and curve.csv.
     untuned : bool
@@ -121,7 +121,7 @@ def evaluate(
     listing : SceneOptions
         Which pictures and boxes count.
     curve : CurveOptions
-        How detections are ranked, and where figures are read off the curve.
+        How detections are ranked, and at which points figures are given.
     """
     from contextlib import ExitStack
 
@@ -130,7 +130,7 @@ def evaluate(
     from vjcascade.evaluation.results import notes, settings_in_use, verdict
 
     if len(paths) < 2:
-        raise SettingsError("give a model or several, and after them the scenes that they are measured on")
+        raise SettingsError("give one model or more, then the scenes to measure them on")
     *words, source = paths
     detection, hits, listing, curve = (
         detection or DetectionOptions(),
@@ -217,7 +217,7 @@ def _check_output(output: Path, inputs: Sequence[Path]) -> None:
     template("evaluation.html")
     if is_run_folder(output):
         raise SettingsError(
-            f"{output}: --output needs a folder of its own, and this is that of a training run, which has a report"
+            f"{output}: --output needs its own folder, and this is a training run with its own report"
         )
     refuse_overwriting([output / name for name in (JSON_NAME, CSV_NAME, CURVE_NAME, REPORT_NAME)], inputs)
 

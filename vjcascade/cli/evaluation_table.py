@@ -58,7 +58,7 @@ def table_lines(evaluation: Evaluation, width: int | None = None) -> list[str]:
         begin = end
         lines += [""] if begin < len(columns) else []
     level = f"{evaluation.protocol.level:.0%}".replace("%", " %")
-    return [*lines, f"in brackets: {level} confidence intervals, from scenes drawn anew"]
+    return [*lines, f"in brackets: {level} confidence intervals, by bootstrap over scenes"]
 
 
 def _rows(evaluation: Evaluation) -> Iterator[tuple[str, list[str]]]:

@@ -50,14 +50,14 @@ def inspect(
     model : path
         Cascade file, as trained here or by OpenCV, folder of a training run, or name of a model on this machine.
     pictures : path
-        Pictures and folders of pictures to scan: which share of their windows does each stage reject, and how many
-        features does a window take? Of many pictures, and of very many windows, some are drawn at random.
+        Pictures and folders of pictures to scan: what share of their windows does each stage reject, and how many
+        features does a window take? If there are very many, a random sample is used.
     html : path
         Page to write, with the features drawn.
     json : bool
         Print JSON, with all that is in the model.
     seed : int
-        What is drawn at random depends on it.
+        Random seed of the sample.
     threads : int
         Processors to use; all if not given. The result does not depend on it.
     """
@@ -197,7 +197,7 @@ def _training_lines(cascade: Cascade) -> list[str]:
         return list(_record_lines(cascade))
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):  # not a record of ours
         return [
-            "\nhow it was trained, as the file records it:",
+            "\ntraining record:",
             dumps(cascade.metadata, indent=2, ensure_ascii=False),
         ]
 
@@ -206,9 +206,9 @@ def _opencv_lines(model: Path, n_stages: int) -> Iterator[str]:
     """Yield what opencv_traincascade recorded of the training, by the names of its options."""
     settings = recorded_settings(model)
     if not settings:
-        yield "\nhow it was trained: not recorded in the file"
+        yield "\ntraining record: none in the file"
         return
-    yield "\nhow it was trained, as opencv_traincascade records it:"
+    yield "\ntraining record of opencv_traincascade:"
     if settings.get("stageNum") == str(n_stages):
         del settings["stageNum"]
     for name, value in settings.items():

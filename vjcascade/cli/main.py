@@ -31,86 +31,87 @@ the object.
 For example: vjcascade check crops photos --html check.html""",
     "train": """Train a cascade from a folder of crops and a folder of photos.
 
-The model is saved after every stage: a run that was stopped goes on with --resume.
+The model is saved after every stage: --resume continues an interrupted run.
 
-Command lines of opencv_traincascade (-data out -vec faces.vec -bg bg.txt ...) are taken as they are.
+Command lines of opencv_traincascade (-data out -vec faces.vec -bg bg.txt ...) work unchanged.
 
 For example: vjcascade train crops photos --output signs --preset quick""",
     "detect": """Find the object in pictures, folders, videos or a camera.
 
-Results go to standard output, all else to standard error. If a picture cannot be read, the exit code is 2.
+Results go to standard output, messages to standard error. If a picture cannot be read, the exit code is 2.
 
-Without a model, it finds faces that look into the camera.
+Without a model, it finds frontal faces.
 
 For example: vjcascade detect signs/cascade.xml holiday --draw drawn""",
-    "negatives": """Keep what a model takes for the object in pictures and videos without it, to train on.
+    "negatives": """Mine hard negatives: keep a model's false alarms in pictures and videos without the object.
 
-Pictures and frames with false alarms are kept once each, and not where they show only what others show.
+Each picture or frame with false alarms is kept once, unless its false alarms look like those already kept.
 
 For example: vjcascade negatives signs/cascade.xml street.mp4 --output false-alarms
 and then: vjcascade train crops photos --continue signs/cascade.xml --more-negatives false-alarms --stages 20 \\
     --output better""",
-    "samples": """Write crops of the object, or altered copies of them or of one picture, or scenes with known boxes.
+    "samples": """Write crops of the object, altered copies of them or of one picture, or synthetic scenes.
 
-Crops as they are, or what boxes in pictures show, go into a .vec for OpenCV's trainer: what vjcascade train sees of
-them; it reads the file, too. Altered copies are shifted, turned, tilted, in other light, blurred, ...; what is made of
-one picture stays together when training holds samples out. Copies are no new data: take photos of more objects first.
-Command lines of opencv_createsamples (-img logo.png -vec logo.vec -num 500) are taken as they are.
+Crops, from files or from boxes in pictures, go unaltered into a .vec for OpenCV's trainer, just as vjcascade train sees
+them; it reads the file, too. Altered copies are shifted, rotated, tilted, relit, blurred, ...; copies of
+one picture stay together when training holds samples out. Copies are no new data: photograph more objects first.
+Command lines of opencv_createsamples (-img logo.png -vec logo.vec -num 500) work unchanged.
 
 For example: vjcascade samples info.dat faces.vec --window 24x24
 or: vjcascade samples logo.png --photos photos --sheet look.png
 and then: vjcascade samples logo.png logos --photos photos --make 2000""",
     "label": """Draw boxes in photos on a page in the browser.
 
-With a model, boxes are proposed, photos are ordered by what teaches most, and the model can be retrained on the page.
+A model can propose boxes, put the most informative photos first, and be retrained on the page.
 
-The page is served to this machine alone. Every box is on the disk at once, in COCO's JSON beside the photos, and can be
+The page is served to this machine only. Every box is saved at once, as COCO JSON beside the photos, and can be
 written in other formats. Needs the extra label: pip install 'vjcascade[label]'.
 
 For example: vjcascade label photos --model signs/cascade.xml
 and then: vjcascade train photos/labels.json photos/labels.json --output better""",
-    "review": """Look through what a model gets wrong on photos with boxes, the worst first, on a page in the browser.
+    "review": """Review a model's errors on photos with boxes, the worst first, on a page in the browser.
 
-A key says whether a false alarm is one, and is to be learned, or an object whose box is missing. Needs the extra label.
+With one key, mark a false alarm as a negative to train on, or as an object without a box. Needs the extra label.
 
 For example: vjcascade review signs/cascade.xml scenes.json""",
-    "live": """Try a model on the webcam or a video file, on a page in the browser, and keep frames to learn from.
+    "live": """Try a model on the webcam or a video file, on a page in the browser, and keep frames for training.
 
 Needs the extra label. For example: vjcascade live signs/cascade.xml --output kept""",
-    "report": """Write a report on a training run: one HTML file that needs nothing else.
+    "report": """Write a report on a training run: one self-contained HTML file.
 
-It shows rounds, features, worst false alarms, costs and times; of a model trained elsewhere, what the file knows.
+It shows rounds, features, worst false alarms, costs and times; for a model trained elsewhere, what its file contains.
 
 For example: vjcascade report signs""",
     "inspect": """Show what is in a model file: stages, features, what is odd in them, how it was trained.
 
-With pictures, which share of their windows each stage rejects, and how many features a window takes.
+With pictures: the share of windows that each stage rejects, and the features evaluated per window.
 
 For example: vjcascade inspect signs/cascade.xml photos --html inspection.html""",
-    "evaluate": """Measure models on scenes with known boxes, side by side.
+    "evaluate": """Evaluate models on labelled scenes, side by side.
 
-It says which finds more, and how sure that is: recall against false alarms, precision, average precision, by size.
+It says which model is better, with confidence intervals: recall against false alarms, precision, average precision.
 
 For example: vjcascade evaluate signs older/cascade.xml scenes.txt --output measured""",
-    "tune": """Choose stages, threshold and settings of a model on scenes with known boxes.
+    "tune": """Choose stages, threshold and settings of a model on labelled scenes.
 
-For the best F1, or for a wanted recall, precision or number of false alarms per picture.
+For the best F1, or for a given recall, precision or number of false alarms per picture.
 
 The output is the model with these stages and this threshold, and with the settings in its metadata.
 
 For example: vjcascade tune signs/cascade.xml scenes.txt --recall 0.95 --output tuned.xml""",
     "convert": """Write a model in another format, or for other programs: C, JavaScript, a web page, Python, OpenMV.
 
-What is made is tried on windows and compared with the model before it is written.
+An export is run on test windows and compared with the model before it is written.
 
 For example: vjcascade convert signs/cascade.xml signs.h""",
-    "models": """List the model files on this machine, by the names that commands take; or bring OpenCV's own.
+    "models": """List the model files on this machine, by the names that commands take; or fetch OpenCV's own.
 
 For example: vjcascade models fetch
 and then: vjcascade detect haarcascade_eye holiday""",
-    "warmup": """Compile beforehand what other commands would compile at their first use; for container images.
+    "warmup": """Compile kernels ahead of their first use, for example in a container image.
 
-The compiled kernels are kept beside the package, or where the environment variable NUMBA_CACHE_DIR says.""",
+The compiled kernels are cached beside the package, or in the folder named by the environment variable
+NUMBA_CACHE_DIR.""",
     "completion": """Print a script that makes bash, zsh, fish or PowerShell complete commands and options.
 
 For example, for bash: vjcascade completion bash > ~/.local/share/bash-completion/completions/vjcascade""",
@@ -124,12 +125,12 @@ For example: vjcascade compare stages crops photos --output comparison"""
 _COMPARISONS = {
     "stages": """Compare boosters stage by stage of a cascade, all on the same windows.
 
-With how few weak classifiers do they reach a stage's targets? A reference cascade decides which windows reach a stage.
+Which needs the fewest weak classifiers to reach a stage's targets? A reference cascade decides which windows reach it.
 
 For example: vjcascade compare stages crops photos --output comparison""",
-    "cascades": """Compare boosters that train a whole cascade each, on scenes with known boxes.
+    "cascades": """Compare boosters that train a whole cascade each, on labelled scenes.
 
-All get the same pictures, targets and limits; each mines negatives of its own.
+All get the same pictures, targets and limits; each mines its own negatives.
 
 For example: vjcascade compare cascades crops photos --scenes scenes.txt --output cascades""",
     "tables": """Compare boosters on the rows of tables.
@@ -256,10 +257,10 @@ def _refuse_slips(arguments: Sequence[str]) -> None:
         if word == "--":
             return
         if not word:
-            raise SettingsError("one of the words is empty: is a variable of the shell not set?")
+            raise SettingsError("one argument is empty: is a shell variable not set?")
         is_help = word == "-h" and not _is_of_opencv(arguments)
         if is_help and len(arguments) > (3 if arguments[1] in COMPARISONS else 2):
-            raise SettingsError("-h stands among other words; for help, write --help, or -h alone")
+            raise SettingsError("-h is used with other arguments; for help, write --help, or -h alone")
         if word.startswith(tuple(_LONG_DASHES)):
             name = word.lstrip("-" + _LONG_DASHES)
             raise SettingsError(
@@ -287,21 +288,21 @@ def _sentence(error: Exception, command: Sequence[str]) -> str:
     """Say what is wrong, and for a command line that is, where help is."""
     if isinstance(error, CycloptsError):
         words = error.unused_tokens if isinstance(error, UnusedCliTokensError) else None
-        problem = f"nothing is expected at {' '.join(map(repr, words))}" if words else str(error)
+        problem = f"unexpected: {' '.join(map(repr, words))}" if words else str(error)
         return f"{problem}\nsee: {' '.join(['vjcascade', *(error.command_chain or ())])} --help"
     if isinstance(error, SettingsError) and command != ["train"]:  # which has spelt its own, but for a file's
         from vjcascade.cli.options import spelt_as_options
 
         return spelt_as_options(str(error))
     if isinstance(error, FileExistsError) and not isinstance(error, CascadeError) and error.filename:
-        return f"{error.filename}: a file or a dead link is where a folder is needed; give another name, or remove it"
+        return f"{error.filename}: a folder is needed here, not a file or a dead link; give another name, or remove it"
     if isinstance(error, OSError) and not isinstance(error, CascadeError) and error.filename:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         # Files that we open by name are named above.
         import tempfile
 
-        return f"{error.strerror}: a disk is full, that of the standard output or of {tempfile.gettempdir()}"
+        return f"{error.strerror}: a disk is full: that of the standard output or of {tempfile.gettempdir()}"
     return str(error)
 
 

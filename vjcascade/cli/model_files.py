@@ -20,7 +20,7 @@ def models(action: Literal["list", "fetch"] = "list", /, *, wheel: Path | None =
         data folder (or the one that the environment variable VJCASCADE_DATA names), from elsewhere on this machine or
         from the wheel of OpenCV 4, which pip downloads.
     wheel : path
-        With fetch: a wheel of OpenCV 4 that is here already, such as opencv_python_headless-4.*.whl.
+        With fetch: a local wheel of OpenCV 4, such as opencv_python_headless-4.*.whl.
     """
     if action == "list":
         if wheel is not None:

@@ -122,7 +122,7 @@ def tuned_point(model: Path, cascade: Cascade) -> OperatingPoint | None:
     try:
         return OperatingPoint.of(cascade)
     except ModelError as error:
-        raise ModelError(f"{model}: {error}; --untuned leaves it aside") from None
+        raise ModelError(f"{model}: {error}; --untuned ignores it") from None
 
 
 def _is_model(path: Path) -> bool:

@@ -39,9 +39,9 @@ def negatives(
     model : path
         Cascade file, as trained here or by OpenCV, folder of a training run, or name of a model on this machine.
     sources : path
-        Videos, pictures and folders of pictures that do not show the object: all that is found is a false alarm.
+        Videos, pictures and folders of pictures that do not show the object: every detection is a false alarm.
     output : path
-        Folder for the pictures and frames with false alarms, as PNG files; what is in it stays.
+        Folder for the pictures and frames with false alarms, as PNG files; files in it are kept.
     every : int
         Search every N-th frame of video files; 1 searches all.
     min_neighbors : int
@@ -105,7 +105,7 @@ class _Harvest:
             except KeyboardInterrupt as interrupt:
                 code = code_of(interrupt)
         if code:
-            console.print("stopped; what was kept until then stays")
+            console.print("stopped; pictures kept so far remain")
         self._sum_up(console, model)
         return code or (ExitCode.WRONG_INPUT if self._n_failed else ExitCode.DONE)
 
@@ -148,7 +148,7 @@ class _Harvest:
         )
         if self._n_kept:
             console.print(
-                "learn from them: vjcascade train CROPS PHOTOS "
+                "train on them: vjcascade train CROPS PHOTOS "
                 f"--continue {model} --more-negatives {self._folder} --stages {n_stages + 5} --output NEW; "
                 "it says how many are left, and with --validate SCENES what that costs in recall"
             )

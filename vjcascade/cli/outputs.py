@@ -23,7 +23,7 @@ def check_output_file(path: Path) -> None:
     """
     if path.is_dir():
         raise SettingsError(
-            f"{path}: the output needs the name of a file and this is a folder; add a name, as {path / 'found'}"
+            f"{path}: the output must be a file and this is a folder; add a name, such as {path / 'found'}"
         )
     if path.exists() and not path.is_file():  # /dev/stdout, a pipe
         return
@@ -43,7 +43,9 @@ def check_page(path: Path) -> None:
     """
     check_output_file(path)
     if path.suffix.lower() not in PAGE_SUFFIXES:
-        raise SettingsError(f"{path}: a page is written; give a name that ends in {PAGE_SUFFIXES[0]}")
+        raise SettingsError(
+            f"{path}: the output is an HTML page; give a name that ends in {PAGE_SUFFIXES[0]}"
+        )
 
 
 @contextmanager
@@ -100,5 +102,5 @@ def _try_to_write(folder: Path, problem: str) -> None:
 
 def _refusal(problem: str, error: OSError) -> SettingsError:
     reason = (error.strerror or str(error)).lower()
-    mending = "make room" if error.errno == errno.ENOSPC else "mend its permissions"
-    return SettingsError(f"{problem} ({reason}); give another place, or {mending}")
+    mending = "make room" if error.errno == errno.ENOSPC else "fix its permissions"
+    return SettingsError(f"{problem} ({reason}); give another path, or {mending}")

@@ -22,7 +22,7 @@ def report(run: Path, /, *, output: Annotated[Path | None, Parameter(alias="-o")
     run : path
         Output folder of a training, or a model file.
     output : path
-        The page; if not given, report.html in the folder, or beside the model under its name.
+        The page; if not given, report.html in the folder, or beside the model under the model's name.
     """
     from vjcascade.cli.console import PlainConsole
     from vjcascade.report.page import build_report

@@ -146,7 +146,7 @@ class ResumableReport:
                     place = names.index(name, place) + 1
                 except (ValueError, KeyError, TypeError):
                     raise SettingsError(
-                        f"{self._kept} is damaged, or not of these pictures: delete it to begin anew"
+                        f"{self._kept} is damaged, or belongs to other pictures: delete it to start again"
                     ) from None
                 n_bytes += len(line)
             kept.truncate(n_bytes)
@@ -170,7 +170,7 @@ class ResumableReport:
             self._kept.replace(self._path)
         else:
             sys.stderr.write(
-                f"what was found is in {one_line(str(self._kept))}; run the same command to go on\n"
+                f"results so far are in {one_line(str(self._kept))}; run the same command to continue\n"
             )
 
 

@@ -46,26 +46,26 @@ def samples(  # noqa: PLR0913  each is a user's choice
     ----------
     positives : path
         Annotated pictures (info.dat, COCO, YOLO, Pascal VOC, CSV, ...), or a folder of crops, as for vjcascade train;
-        or one picture, of which a part may be transparent.
+        or one picture, which may be partly transparent.
     output : path
-        File to write, if its name ends in .vec; else a new folder, for a sheet of the samples of each picture and a
+        File to write, if its name ends in .vec; otherwise a new folder, for a sheet of each picture's samples and a
         list of their boxes, or for scenes and a list. Not needed with --sheet.
     window : Size
-        Width and height of the samples in pixels, for example 24x24; proposed from the crops if not given.
+        Width and height of the samples in pixels, for example 24x24; chosen from the crops if not given.
     label : str
         The kind of object, where annotations have several.
     min_side : int
         Leave out crops whose shorter side has fewer pixels.
     limit : int
-        Use the first N crops only; all if not given.
+        Use only the first N crops; all if not given.
     strict : bool
         Write nothing if any file or box cannot be used.
     threads : int
-        Processors to use; all if not given. What is written does not depend on it.
+        Processors to use; all if not given. The output does not depend on it.
     synthesis : SynthesisOptions
-        What is made of the crops, in place of writing them as they are.
+        What to make from the crops, instead of writing them unaltered.
     alterations : Alterations
-        How far what is made may differ from the crops.
+        How far copies may differ from the crops.
     """
     from vjcascade.cli.console import PlainConsole, ProgressLine
     from vjcascade.training.events import Progress

@@ -113,7 +113,7 @@ class Search:
                 # The usual end of a camera's pictures.
                 code = ExitCode.DONE if inputs[0].path is None else code_of(interrupt)
         if code:
-            self._console.print("stopped; what was found until then is kept")
+            self._console.print("stopped; results so far are kept")
         self._sum_up(len(inputs))
         return code or (ExitCode.WRONG_INPUT if self._n_failed or self._n_cut_off else ExitCode.DONE)
 
@@ -191,9 +191,7 @@ class Search:
         if self._n_frames:
             parts.append(per_second(self._n_frames, self._seconds_of_frames))
         if self._n_skipped:
-            parts.append(
-                f"frames skipped, as they came faster than they could be searched: {self._n_skipped}"
-            )
+            parts.append(f"frames skipped, as the search could not keep up: {self._n_skipped}")
         if self._n_failed:
             parts.append(f"could not be read: {self._n_failed} of {n_inputs}")
         if self._n_cut_off:

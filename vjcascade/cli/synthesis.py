@@ -55,33 +55,33 @@ class SceneFormat(StrEnum):
 @Parameter(name="*")
 @dataclass(frozen=True)
 class SynthesisOptions:
-    """What is made of the crops, or of one picture.
+    """What to make from the crops, or from one picture.
 
     Attributes
     ----------
     make : int
-        Altered samples in all, or scenes. Of one picture, 1000 samples if not given; a scene for each photo.
+        Number of altered samples, or of scenes. If not given, 1000 samples of one picture, or a scene for each photo.
     scenes : bool
-        Make scenes with known boxes in place of samples: the object pasted into --photos.
+        Make synthetic scenes with known boxes instead of samples: the object pasted into --photos.
     photos : path
-        Photos without the object, as for vjcascade train: what scenes are made of, or what is behind a picture of which
+        Photos without the object, as for vjcascade train: backgrounds of scenes, or of a picture of which
         a part is transparent.
     sheet : path
         Picture file to draw the first samples or scenes in. Without OUTPUT, nothing else is written.
     transparent : int
         Grey level, from 0 to 255, that is transparent in the one picture; a transparent PNG needs none.
     tolerance : int
-        Grey levels that differ no more from --transparent are transparent, too; 80 if not given.
+        Grey levels within this distance of --transparent are transparent, too; 80 if not given.
     mirror : Mirror
-        Mirror half of what is made: auto (where crops do not tell left from right), yes or no.
+        Mirror half of the copies: auto (if crops do not tell left from right), yes or no.
     max_objects : int
-        Objects in a scene, at most; 3 if not given.
+        Maximum number of objects in a scene; 3 if not given.
     max_scale : float
-        Objects in scenes are at most so many times as large as the window; 0.7 of the photo if not given.
+        Largest objects in scenes, as a multiple of the window; 0.7 of the photo if not given.
     format : SceneFormat
         How the boxes of scenes are written, beside the list: coco, yolo, voc or csv.
     seed : int
-        Same seed, same files.
+        Random seed: the same seed gives the same files.
     """
 
     make: Annotated[WholeOption | None, Parameter(validator=Number(gte=1, lte=_MOST))] = None
@@ -189,9 +189,7 @@ def check_outputs(positives: Path, output: Path | None, options: SynthesisOption
 
 def _check_together(output: Path | None, options: SynthesisOptions) -> None:
     if output is None and options.sheet is None:
-        raise SettingsError(
-            f"give a name for what is written: a file that ends in {_SUFFIX}, or a folder; or --sheet"
-        )
+        raise SettingsError(f"give an output: a file that ends in {_SUFFIX}, or a folder; or --sheet")
     if options.scenes and options.photos is None:
         raise SettingsError("--scenes are made of photos without the object: give them as --photos FOLDER")
     if options.scenes and output is not None and is_vec_name(output):
@@ -343,7 +341,7 @@ def _scenes(
     )
     yield f"written: {output} ({pluralize(n_scenes, 'scene')} with {pluralize(n_objects, 'object')}, and their list)"
     yield f"  measure with them: vjcascade evaluate MODEL {output / LIST_NAME}"
-    yield "  note: made-up scenes are easier or harder than real ones, which alone tell how good a model is"
+    yield "  note: synthetic scenes are easier or harder than real ones: judge a model only on real ones"
 
 
 def _photos(source: Path, sources: Originals, reading: Reading) -> BackgroundImages:
@@ -364,7 +362,7 @@ def _no_new_data(sources: Originals) -> Iterator[str]:
     one_by_one = "nothing can be held out, and " if n == 1 else ""
     yield (
         f"  note: they are copies of {pluralize(n, 'original')} and no new data: {one_by_one}only pictures of other "
-        "objects, and real scenes, tell how good a model is"
+        "objects and real scenes show how good a model is"
     )
 
 

@@ -28,10 +28,10 @@ from vjcascade.training import Preset, TrainingSettings, preset_settings
 _NAMES = {"max_stages": "--stages", "n_negatives": "--negatives"}
 _HELP = {  # where the command line needs other words than Python
     "booster": f"Boosting algorithm: {', '.join(booster_names())}.",
-    "costs": f"What mistakes cost: {SPELLINGS}.",
+    "costs": f"What misses and false alarms cost: {SPELLINGS}.",
     "n_negatives": "Negatives for each stage; if not given, twice the positives, at least 1,000 and at most half of "
     "--max-samples.",
-    "seed": "Number that decides all random choices: same seed and data, same model.",
+    "seed": "Random seed: the same seed and data give the same model.",
 }
 
 
@@ -120,41 +120,41 @@ def train(  # noqa: PLR0913  each is a user's choice
         (COCO, YOLO, Pascal VOC, CSV, VIA, LabelMe, imglab, FDDB, WIDER, a table of MATLAB), or a .vec.
     negatives : path
         Folder of photos without the object, or a list of them (bg.txt; boxes as in info.dat are objects to ignore).
-        Annotations again, also the same: negatives are taken from outside their boxes.
+        Or annotations, even those of the positives: negatives are taken from outside their boxes.
     output : path
         Folder for the model, cascade.xml.
     preset : Preset
-        quick for a first try, normal for a model to use, thorough for more of everything.
+        quick for a first try, normal for everyday use, thorough for the best model.
     settings : path
-        TOML file of settings by their names in Python (as hit_rate, max_stages) and preset; options go before it.
+        TOML file of settings by their Python names (such as hit_rate, max_stages) and preset; options override it.
     window : Size
-        Training window in pixels, for example 24x24; proposed from the crops if not given.
+        Training window in pixels, for example 24x24; chosen from the crops if not given.
     min_side : int
         Leave out crops whose shorter side has fewer pixels.
     label : str
         The kind of object, where annotations have several.
     continue_from : path
-        Model to add stages to, trained here or by others; its stages stay as they are, and --stages counts them.
+        Model to add stages to, trained here or elsewhere; its stages do not change, and --stages counts them.
     more_negatives : path
-        More folders or lists of photos without the object, as vjcascade negatives makes them; all are trained on.
+        More folders or lists of photos without the object, such as vjcascade negatives makes; all are trained on.
     validate : path
-        Scenes with true boxes, not to be trained on (a list like info.dat, CSV, COCO's JSON, or VOC's XML): after each
-        stage, recall and false alarms in them are measured. Training ends when stages no longer gain there, and
-        vjcascade detect uses the best number of them.
+        Labelled scenes that are not trained on (a list like info.dat, CSV, COCO JSON, or VOC XML): recall and false
+        alarms are measured on them after each stage. Training stops early when the best F1 no longer improves, and
+        vjcascade detect uses the best number of stages.
     resume : bool
-        Go on with the model in the output folder.
+        Continue the model in the output folder.
     overwrite : bool
         Replace the model in the output folder.
     strict : bool
         Stop before training if any file cannot be used.
     events : path
-        File to which everything that happens is appended as lines of JSON.
+        File to append all events to, as JSON lines.
     memory : size
         Memory to use, for example 1GiB or 800MB; most of the machine's if not given. The model does not depend on it.
     threads : int
         Processors to use; all if not given. The model does not depend on it.
     cluster : str
-        Address of a Dask scheduler (tcp://host:8786) whose workers search photos and features; local:4 begins four
+        Address of a Dask scheduler (tcp://host:8786) whose workers search photos and features; local:4 starts four
         processes on this machine. The model does not depend on it.
     changes : dict
         Changes to the preset and to what the file says.

@@ -42,16 +42,16 @@ def tune(  # noqa: PLR0913  each is a user's choice
     model : path
         Cascade file, as trained here or by OpenCV, folder of a training run, or name of a model on this machine.
     scenes : path
-        Pictures with true boxes, which training must not have seen: a list, one NAME COUNT X Y WIDTH HEIGHT ... in a
+        Labelled scenes (ground truth) that training has not seen: a list, one NAME COUNT X Y WIDTH HEIGHT ... per
         line (COUNT may be 0), or annotations in another format, as CSV, COCO, YOLO or Pascal VOC.
     output : path
         Model file to write; it cannot be the model itself.
     recall : float
-        Find at least this share of the objects, with as few false alarms as possible.
+        Lowest recall to accept, with as few false alarms as possible.
     fppi : float
-        At most so many false alarms per picture, with as many objects found as possible.
+        Most false alarms per picture to accept, with the highest recall.
     precision : float
-        At least this share of the detections is right, with as many objects found as possible.
+        Lowest precision to accept, with the highest recall.
     hits : HitOptions
         What counts as a hit.
     listing : SceneOptions
@@ -83,7 +83,7 @@ def tune(  # noqa: PLR0913  each is a user's choice
     tuning.point.applied(cascade, record).save(output)
     for line in _lines(tuning, cascade.n_stages):
         console.print(line)
-    console.print(f"written: {output}; `vjcascade detect` uses these settings, unless others are given")
+    console.print(f"written: {output}; `vjcascade detect` uses these settings unless options override them")
 
 
 class _Pictures(Sequence[Any]):
@@ -134,16 +134,16 @@ def _lines(tuning: Tuning, n_stages: int) -> Iterator[str]:
 
     point, goal = tuning.point, tuning.goal
     if not tuning.meets_goal:
-        yield f"{goal} is out of reach on these scenes; this comes nearest:"
+        yield f"{goal} cannot be reached on these scenes; this comes closest:"
     shift = f", the last threshold shifted by {point.threshold_shift:+g}" if point.threshold_shift else ""
     yield f"chosen: {point.n_stages} of {pluralize(n_stages, 'stage')}{shift}; {point}"
     yield f"before: {tuning.before} (default settings)"
-    yield f"after: {tuning.after} (on the scenes that it was chosen on, which flatters)"
+    yield f"after: {tuning.after} (on the scenes used for tuning, so optimistic)"
     if tuning.cross_validated is None:
-        yield "on other scenes: not known; more scenes with objects are needed to try that"
+        yield "on other scenes: unknown; cross-validation needs more scenes with objects"
         return
-    yield f"on other scenes: {tuning.cross_validated} (cross-validated: chosen without the scenes it is measured on)"
+    yield f"on other scenes: {tuning.cross_validated} (cross-validated: tuned and measured on different scenes)"
     if goal.quality(tuning.cross_validated) <= goal.quality(tuning.before):
-        yield "on other scenes it is no better than the default settings: give more scenes, or leave the model as it is"
+        yield "on other scenes it is no better than the default settings: give more scenes, or keep the model unchanged"
     if tuning.after.n_objects < FEW_OBJECTS:
         yield f"note: {pluralize(tuning.after.n_objects, 'object')} are few; such figures may be off by ten points"

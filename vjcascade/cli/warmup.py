@@ -26,12 +26,12 @@ BOOSTERS = ("adaboost", "adaboostdb", "real")
 
 
 def warmup(*, detection_only: FlagOption = False) -> None:
-    """Compile beforehand.
+    """Compile kernels.
 
     Parameters
     ----------
     detection_only : bool
-        Leave out what only training needs.
+        Leave out kernels that only training needs.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def warmup(*, detection_only: FlagOption = False) -> None:
     folder = cache_folder()
     if folder is None:
         raise SettingsError(
-            "compiled kernels could not be kept, as no folder can be written to; set NUMBA_CACHE_DIR to one that can"
+            "compiled kernels could not be cached, as no folder can be written to; set NUMBA_CACHE_DIR to one that can"
         )
     start = time.monotonic()
     with count_compiled() as counter:

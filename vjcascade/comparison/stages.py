@@ -155,7 +155,9 @@ def _refuse_misfits(plan: StagePlan, model: Cascade | None, window: Size | None)
     if model is None:
         return
     if window != model.window:
-        raise SettingsError(f"window {window} is not that of the reference, {model.window}: leave it out")
+        raise SettingsError(
+            f"window {window} differs from the window of the reference, {model.window}: leave it out"
+        )
     if plan.n_stages > model.n_stages + 1:
         raise SettingsError(
             f"n_stages {plan.n_stages} is more than the reference leads to: with its "

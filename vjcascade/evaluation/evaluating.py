@@ -279,7 +279,7 @@ def _check(candidates: Sequence[Candidate]) -> None:
             raise SettingsError(f"two models have the name {candidate.name!r}; give them different ones")
         if candidate.cascade.n_stages == 0:
             raise SettingsError(
-                f"{candidate.name}: a cascade without stages finds everything; train it first"
+                f"{candidate.name}: a cascade without stages accepts every window; train it first"
             )
 
 
@@ -322,7 +322,7 @@ def _scan(scene: Scene, candidate: Candidate) -> MarginScan:
             continue
     raise SettingsError(
         f"{candidate.name}: more than {pluralize(MAX_WINDOWS, 'window')} of {scene.path} pass the whole model: "
-        "it tells nothing from the background; train it with more stages"
+        "it hardly rejects background; train it with more stages"
     )
 
 

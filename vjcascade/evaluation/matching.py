@@ -634,7 +634,7 @@ def within_heights(
     ([True, False, False], [False, True, False], 1)
     """
     if not np.array_equal(matches.gains, matches.hits):
-        raise SettingsError("detections that are assigned anew for each score are not told apart by size")
+        raise SettingsError("detections that are reassigned at each score have no figures by size")
     heights, true_heights = _boxes(boxes)[:, 3], _boxes(truth)[:, 3]
     counts = (true_heights >= low) & (true_heights < high)
     is_found = matches.hits.copy()

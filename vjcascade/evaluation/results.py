@@ -59,7 +59,7 @@ def verdict(evaluation: Evaluation) -> list[str]:
     sentences = [_against(evaluation, best, other, where) for other in others]
     if len(others) > 1:
         sentences.append(
-            f"{best.name} is the best of {len(others) + 1} on these very scenes; on others it may lead by less."
+            f"{best.name} was chosen as the best of {len(others) + 1} on these scenes; elsewhere it may lead by less."
         )
     return sentences
 
@@ -87,11 +87,11 @@ def notes(evaluation: Evaluation) -> list[str]:
     if short:
         numbers = ", ".join(f"{end:.2g}" for end in short.values())
         found.append(
-            f"At {_rate(evaluation)}, all detections of {', '.join(short)} count: these give fewer in all ({numbers})."
+            f"At {_rate(evaluation)}, all detections of {', '.join(short)} count: they have fewer ({numbers})."
         )
     if not evaluation.sizes:
         found.append(
-            f"Objects are not told apart by size: {evaluation.protocol.rule.name} assigns anew for each score."
+            f"No figures by size: {evaluation.protocol.rule.name} reassigns detections at each score."
         )
     return found
 

@@ -188,9 +188,7 @@ def read_scenes(
     if all_pictures:
         scenes += _unnamed(folder or (path if path.is_dir() else path.parent), scenes)
     if not any(len(scene.boxes) for scene in scenes):
-        raise SourceError(
-            f"scenes: {path} ({read.format}) has no box: without objects there is nothing to find; {ADVICE}"
-        )
+        raise SourceError(f"scenes: {path} ({read.format}) has no boxes: there is nothing to find; {ADVICE}")
     return Scenes(spelled(str(source)), scenes, read.format, read.notes)
 
 
@@ -202,7 +200,7 @@ def _local(source: str | PathLike[str]) -> Path:
     copy = local_annotations(place)
     if copy is None:
         raise SourceError(
-            f"scenes: {place.name} tells no boxes: put the pictures and their boxes into it; {ADVICE}"
+            f"scenes: {place.name} has no boxes: put the pictures and their boxes into it; {ADVICE}"
         )
     return copy
 
@@ -215,16 +213,14 @@ def _read(path: Path, pictures: Path | None, category: str | None, *, is_optiona
         hint = f"did you mean {near}?" if near else ADVICE
         raise SourceError(f"scenes: {path.absolute()} does not exist; {hint}")
     if reader_of(path) is None:
-        raise SourceError(f"scenes: {path} is a folder, which tells no boxes; {ADVICE}")
+        raise SourceError(f"scenes: {path} is a folder without boxes; {ADVICE}")
     read = read_annotations(path, pictures=first, splits=SPLITS)
     if is_optional and not read.used_labels:
         return read
     if read.format == OPENCV_LIST:
         if category is None:
             return read
-        raise SourceError(
-            f"scenes: {path} was taken for an OpenCV list, which has no categories; leave it out"
-        )
+        raise SourceError(f"scenes: {path} was read as an OpenCV list, which has no categories; leave it out")
     return read.of_label(category)
 
 
@@ -261,7 +257,7 @@ def _complaint(read: Annotations, faults: Sequence[Fault]) -> str:
         for fault in shown
     ]
     lines += [f"  ... and {len(faults) - MAX_FAULTS} more"] if len(faults) > MAX_FAULTS else []
-    problem = f"{pluralize(len(faults), parts)} of {read.path}{taken_for} cannot be used; mend or remove them"
+    problem = f"{pluralize(len(faults), parts)} of {read.path}{taken_for} cannot be used; fix or remove them"
     return "\n".join([f"scenes: {problem}:", *lines])
 
 

@@ -145,7 +145,7 @@ def tune(  # noqa: PLR0913  each is a user's choice
             f"{rule.name} counts shares of objects, no objects found; tune with fddb-discrete"
         )
     if not any(len(one) for one in truth):
-        raise SettingsError("there is no box in the scenes: without objects there is nothing to tune for")
+        raise SettingsError("the scenes have no boxes: there is nothing to tune for")
     if cascade.n_stages == 0:
         raise SettingsError("a cascade without stages cannot be tuned; train it first")
     goal = goal or Goal()
@@ -218,7 +218,7 @@ class _Trials:
             except SettingsError:
                 if self._n_fixed == self.cascade.n_stages:
                     raise SettingsError(
-                        "too many windows of the scenes pass the whole model to tune it: give it more stages, or "
+                        "too many windows of the scenes pass the whole model: train it with more stages, or "
                         "tune it on fewer scenes"
                     ) from None
                 self._n_fixed += 1

@@ -46,7 +46,7 @@ def read_model(path: Path) -> bytes:
             raise ModelError(f"{path}: this is not a regular file; copy the model into one")
         if status.st_size > MAX_BYTES:
             raise ModelError(
-                f"{path}: {status.st_size / 2**20:.0f} MB are too much for a model, the limit is "
+                f"{path}: {status.st_size / 2**20:.0f} MB are too much for a model; the limit is "
                 f"{MAX_BYTES // 2**20} MB; check that this is the right file"
             )
         return path.read_bytes()
@@ -82,7 +82,7 @@ def unpacked(data: bytes) -> bytes:
         ) from None
     if len(content) > MAX_BYTES:
         raise ModelError(
-            f"unpacked (gzip), it has more than {MAX_BYTES // 2**20} MB, as no cascade has; do not trust it"
+            f"unpacked (gzip), it has more than {MAX_BYTES // 2**20} MB, which no cascade has; do not trust it"
         )
     return content
 

@@ -19,9 +19,7 @@ def first_element(data: bytes) -> tuple[str, Node]:
     """
     storage = _parsed(data)
     if not isinstance(storage, dict) or not storage:
-        raise ModelError(
-            "this is not a cascade: there is nothing with a name in it; give a cascade of OpenCV"
-        )
+        raise ModelError("this is not a cascade: it has no named entries; give a cascade of OpenCV")
     return next(iter(storage.items()))
 
 

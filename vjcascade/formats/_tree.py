@@ -54,7 +54,7 @@ def add_child(children: dict[str, Node], tag: str, node: Node, depth: int) -> No
     what a name that comes twice means.
     """
     if tag in children and depth > 1:
-        raise ModelError(f"{tag[:40]!r} is there twice")
+        raise ModelError(f"{tag[:40]!r} appears twice")
     children.setdefault(tag, node)
 
 

@@ -85,8 +85,8 @@ def parse_xml(text: str, *, comments_in: str) -> Node:
     if rest and rest["strange"]:
         place = rest.start("strange")
         raise ModelError(
-            f"line {line_of(text, place)}: {text[place : place + 20]!r} follows after </opencv_storage>, where OpenCV "
-            "refuses the file; delete what follows"
+            f"line {line_of(text, place)}: {text[place : place + 20]!r} follows </opencv_storage>, so OpenCV refuses "
+            "the file; delete what follows"
         )
     return builder.root
 
@@ -204,10 +204,10 @@ def _syntax_error(text: str, position: int) -> ModelError:
     rest = text[position : position + 40]
     line = line_of(text, position)
     if rest.startswith("<![CDATA["):
-        return ModelError(f"line {line}: a CDATA section is not read, nor is it by OpenCV")
+        return ModelError(f"line {line}: CDATA sections are not supported, nor by OpenCV")
     if rest.startswith("<!") and not rest.startswith("<!--"):
         return ModelError(
-            f"line {line}: it declares a document type or entities, which no such file needs; do not trust it"
+            f"line {line}: it declares a document type or entities, which no cascade needs; do not trust it"
         )
     if rest.startswith(("<!--", "<?")) or text.find(">", position) < 0:  # no end of it matched
         return ModelError(
@@ -254,7 +254,7 @@ class _Builder:
         if token.start() > 0 and re.match(r"xml\s", token["instruction"]):
             raise ModelError(
                 "the file must begin with <?xml, else OpenCV refuses it; delete what stands before, "
-                "and be it a blank line"
+                "even a blank line"
             )
 
     def _start(self, tag: str) -> None:
@@ -304,7 +304,9 @@ class _Builder:
 
     def _words(self, text: str) -> Node:
         if len(text) > MAX_TEXT:
-            raise ModelError(f"it holds more than {MAX_TEXT} characters, as no cascade has; do not trust it")
+            raise ModelError(
+                f"it holds more than {MAX_TEXT} characters, which no cascade has; do not trust it"
+            )
         found = text.split()
         self._n_values += len(found)
         check_size(0, self._n_values)

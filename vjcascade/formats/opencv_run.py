@@ -64,8 +64,8 @@ class OpenCVRun:
         """
         if self.cascade.n_stages == 0:
             raise ModelError(
-                f"{self.path}: there is no stage0.xml beside it, so nothing has been trained; "
-                "give the folder of a run that has finished a stage"
+                f"{self.path}: there is no stage0.xml beside it, so no stage is finished; "
+                "give the folder of a run with a finished stage"
             )
         return self.cascade
 
@@ -98,7 +98,7 @@ def read_opencv_run(folder: Path) -> OpenCVRun:
     vjcascade.errors.ModelNotFoundError: ...
     """
     path = folder / PARAMETERS_NAME
-    with explained(f"{path}: ", advice="; bring back the file that opencv_traincascade has written"):
+    with explained(f"{path}: ", advice="; restore the file that opencv_traincascade wrote"):
         root = _contents(path)
         window, feature_type = read_kind(root)
         try:
@@ -108,7 +108,7 @@ def read_opencv_run(folder: Path) -> OpenCVRun:
         mode = None if feature_type is FeatureType.LBP else _mode(root)
     stages: list[ReadStage] = []
     while (file := folder / f"stage{len(stages)}.xml").exists():
-        with explained(f"{file}: ", advice="; delete it, and training goes on from the stage before"):
+        with explained(f"{file}: ", advice="; delete it, and training continues from the previous stage"):
             stages.append(_checked_stage(_contents(file), window, mode))
     cascade = _compacted(window, stages, mode) if stages else Cascade.empty(window, feature_type)
     size = {"featureType": str(feature_type), "width": str(window.width), "height": str(window.height)}
@@ -173,4 +173,4 @@ def _notes(folder: Path, n_stages: int) -> tuple[str, ...]:
     if not (behind := [number for number in numbers if number > n_stages]):
         return ()
     files = pluralize(len(behind), "stage file")
-    return (f"there is no stage{n_stages}.xml: {files} with a higher number in {folder} left aside",)
+    return (f"there is no stage{n_stages}.xml: {files} with a higher number in {folder} are ignored",)

@@ -178,7 +178,7 @@ def to_8_bit(image: NDArray[Any]) -> NDArray[np.uint8]:
         )
     if image.size == 0 or not (image.ndim == 2 or (image.ndim == 3 and image.shape[2] in (1, 3, 4))):
         raise ImageError(
-            f"an array of shape {image.shape} is no picture; its shape must be (height, width), "
+            f"an array of shape {image.shape} is not a picture; its shape must be (height, width), "
             "or (height, width, channels) with 1, 3 (RGB) or 4 (RGBA) channels"
         )
     pixels = np.ascontiguousarray(_bytes(image))

@@ -415,7 +415,7 @@ def write_image(path: str | os.PathLike[str], image: NDArray[np.uint8]) -> None:
     name = _WRITABLE.get(path.suffix.lower())
     if name is None:
         raise ImageError(
-            f"{path}: no picture can be written with this suffix; use one of {' '.join(_WRITABLE)}"
+            f"{path}: pictures cannot be written with this suffix; use one of {' '.join(_WRITABLE)}"
         )
     encoded = io.BytesIO()
     Image.fromarray(to_8_bit(image)).save(encoded, name, quality=95)
@@ -617,7 +617,7 @@ def _refuse_unfilled(picture: Image.Image) -> None:
     if is_unfilled:
         width, height = picture.size
         raise ImageError(
-            f"its header claims {width}x{height} pixels, and the file has fewer; replace the file"
+            f"its header claims {width}x{height} pixels, but the file has fewer; replace the file"
         )
 
 
@@ -654,7 +654,7 @@ def _reason(error: Exception, path: File) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"cannot be opened ({error.strerror.lower()}); check the path"
     detail = f" ({error})" if str(error) else ""  # what Pillow asserts has no words
-    return f"the picture is damaged or cut off{detail}; replace it, or save it anew as PNG"
+    return f"the picture is damaged or cut off{detail}; replace it, or save it again as PNG"
 
 
 def _unreadable_kind(path: File) -> str:
@@ -663,7 +663,7 @@ def _unreadable_kind(path: File) -> str:
         start = file.read(16)
     if start[4:8] == b"ftyp" and start[8:12] in _BRANDS:
         return f"this is {_BRANDS[start[8:12]]}, which is not read: save it as JPEG or PNG"
-    return "this is no picture, or its header is damaged or cut off"
+    return "this is not a picture, or its header is damaged or cut off"
 
 
 _BRANDS = {

@@ -122,7 +122,7 @@ def inspect_model(name: str, cascade: Cascade, scan: PictureScan | None = None) 
     --------
     >>> from vjcascade.types import Size
     >>> inspect_model("empty", Cascade(Size(24, 24))).oddities[0].sentence
-    'The model has no stages: it takes every window with contrast for the object.'
+    'The model has no stages: it accepts every window with contrast.'
     """
     facts = stage_facts(cascade)
     found = oddities_of(cascade, facts) + ([] if scan is None else oddities_in_scan(scan.costs))

@@ -125,14 +125,12 @@ def oddities_in_scan(costs: ScanCosts) -> list[Oddity]:
 
 def _bounds_of_stages(facts: Sequence[StageFacts]) -> Iterator[Oddity]:
     if not facts:
-        yield Oddity(
-            "no stages", "The model has no stages: it takes every window with contrast for the object."
-        )
+        yield Oddity("no stages", "The model has no stages: it accepts every window with contrast.")
     closed = [one for one in facts if one.rejects_all]
     if closed:
         yield Oddity(
             "never passed",
-            f"Stages that no window can pass, so that the model finds nothing: {_list(one.stage for one in closed)} "
+            f"Stages that no window can pass, so the model finds nothing: {_list(one.stage for one in closed)} "
             f"(the highest sum of leaf values of stage {closed[0].stage} is {closed[0].highest:.4g}, its threshold "
             f"{closed[0].threshold:.4g}).",
             _places(one.stage for one in closed),
@@ -175,12 +173,12 @@ def _weak_classifiers(cascade: Cascade) -> Iterator[Oddity]:
         ),
         (
             "repeated test",
-            f"that test what another one in their stage does, the same feature with the same {test}",
+            f"that repeat another one in their stage: the same feature with the same {test}",
             _repeated_in_stage(cascade, ["feature", test]),
         ),
         (
             "feature used twice",
-            "that look at a feature which another one in their stage looks at, too",
+            "that use a feature that another one in their stage uses, too",
             _repeated_in_stage(cascade, ["feature"]),
         ),
     ):
@@ -193,14 +191,14 @@ def _features(cascade: Cascade) -> Iterator[Oddity]:
     n, used = len(cascade.features), cascade.nodes["feature"]
     _, first = np.unique(feature_keys(cascade), return_index=True)
     kinds = [
-        ("unused feature", "Features that no weak classifier looks at", np.setdiff1d(np.arange(n), used)),
+        ("unused feature", "Features that no weak classifier uses", np.setdiff1d(np.arange(n), used)),
         ("feature listed twice", "Features that are listed before", np.setdiff1d(np.arange(n), first)),
     ]
     if not family_of(cascade.features).is_categorical:
         leaning = np.flatnonzero(imbalances(cascade) > IMBALANCE)
         tilted = np.unique(used[cascade.features["tilted"][used]])
         few = tilted[: len(tilted) if len(tilted) <= FEW_TILTED * n else 0]
-        what = "Features whose weights do not balance, so that they follow the brightness of a window"
+        what = "Features whose weights do not balance, so they respond to the brightness of a window"
         kinds.append(("follows brightness", what, leaning))
         what = "Few features are tilted, and for them every scan makes a second integral image"
         kinds.append(("few tilted features", what, few))
@@ -212,9 +210,7 @@ def _features(cascade: Cascade) -> Iterator[Oddity]:
 def _sizes(cascade: Cascade, facts: Sequence[StageFacts]) -> Iterator[Oddity]:
     fewer = [after.stage for before, after in pairwise(facts) if after.n_weak < before.n_weak]
     if fewer:
-        what = (
-            "Stages with fewer weak classifiers than the one before, though later ones, as a rule, need more"
-        )
+        what = "Stages with fewer weak classifiers than the one before; later stages usually need more"
         yield Oddity("fewer weak classifiers", f"{what}: {_list(fewer)}.", _places(fewer))
     if facts and facts[0].mean_features > COSTLY_FIRST_STAGE:
         n = f"{facts[0].mean_features:.4g}"

@@ -128,9 +128,7 @@ def file_size(address: str) -> int:
     system, path = _system(address)
     size = _with_retries(address, lambda: system.info(path).get("size"))
     if size is None:
-        raise StorageError(
-            f"{address}: the server does not say how large it is; download it and give the file"
-        )
+        raise StorageError(f"{address}: the server does not report its size; download it and give the file")
     return int(size)
 
 
@@ -149,7 +147,7 @@ def _system(address: str) -> tuple[Any, str]:
         raise MissingLibraryError(f"{address}: {scheme}:// needs one more library: {error}") from None
     except ValueError as error:
         raise SettingsError(
-            f"{address}: nothing can be read at {scheme}:// addresses ({error}); download the file and give its name"
+            f"{address}: {scheme}:// addresses cannot be read ({error}); download the file and give its name"
         ) from None
     return system, path
 
@@ -170,7 +168,7 @@ def _with_retries(address: str, ask: Callable[[], Result]) -> Result:
             if wait is None:
                 raise StorageError(
                     f"{address}: it cannot be fetched after {len(WAITS) + 1} attempts ({reason}); check the "
-                    "connection, and begin again or resume"
+                    "connection, then start again or resume"
                 ) from error
             time.sleep(wait)
     raise AssertionError

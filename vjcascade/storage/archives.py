@@ -78,7 +78,9 @@ def members_of(container: str) -> list[StoredFile]:
     except (tarfile.TarError, zipfile.BadZipFile, EOFError, ValueError, NotImplementedError) as error:
         if isinstance(error, SourceError):
             raise
-        raise SourceError(f"{container}: the archive is damaged or cut off ({error}); make it anew") from None
+        raise SourceError(
+            f"{container}: the archive is damaged or cut off ({error}); create it again"
+        ) from None
 
 
 def _why_no_archive(head: bytes) -> str:
@@ -87,7 +89,7 @@ def _why_no_archive(head: bytes) -> str:
             f"it is compressed with {kind}, so that members cannot be read one by one; pictures hardly get smaller by "
             "it: make a plain tar or a zip"
         )
-    return "it is neither a tar nor a zip; make it anew"
+    return "it is neither a tar nor a zip; create it again"
 
 
 def _in_tar(container: str, file: IO[bytes]) -> Iterator[StoredFile]:
@@ -107,7 +109,7 @@ def _in_tar(container: str, file: IO[bytes]) -> Iterator[StoredFile]:
         is_short = file.seek(0, io.SEEK_END) < end
         file.seek(end)
         if is_short or file.read(tarfile.BLOCKSIZE).strip(b"\0"):  # tarfile stops there without a word
-            raise EOFError("its last member is not whole")
+            raise EOFError("its last member is incomplete")
 
 
 def _in_zip(container: str, file: IO[bytes]) -> Iterator[StoredFile]:
@@ -118,7 +120,7 @@ def _in_zip(container: str, file: IO[bytes]) -> Iterator[StoredFile]:
     end = 0
     for info in sorted(infos, key=lambda one: one.header_offset):
         if info.header_offset < end:
-            raise SourceError(f"{container}: members of it overlap, as in zips that are made to fill disks")
+            raise SourceError(f"{container}: members of it overlap, as in zip bombs")
         end = info.header_offset + info.compress_size
     for info in infos:
         if info.is_dir() or stat.S_ISLNK(info.external_attr >> 16):
@@ -129,7 +131,7 @@ def _in_zip(container: str, file: IO[bytes]) -> Iterator[StoredFile]:
             )
         if info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
             raise SourceError(
-                f"{container}: member {info.filename!r} is compressed in a way that is not read; store or deflate it"
+                f"{container}: member {info.filename!r} is compressed in an unsupported way; store or deflate it"
             )
         if info.file_size > DEFLATE_RATIO * max(info.compress_size, 1):
             raise SourceError(f"{container}: member {info.filename!r} claims more bytes than it can have")
@@ -159,7 +161,7 @@ def _checked(container: str, found: Iterable[StoredFile]) -> list[StoredFile]:
             or "\0" in name
         ):
             raise SourceError(
-                f"{container}: member {one.member!r} would lie outside of the archive; make it anew"
+                f"{container}: member {one.member!r} would be extracted outside the archive; create it again"
             )
         if one.size > MAX_MEMBER:
             raise SourceError(
@@ -167,7 +169,7 @@ def _checked(container: str, found: Iterable[StoredFile]) -> list[StoredFile]:
                 "are read"
             )
         if len(members) == MAX_MEMBERS:
-            raise SourceError(f"{container}: it has more than {MAX_MEMBERS:,} members; make several of it")
+            raise SourceError(f"{container}: it has more than {MAX_MEMBERS:,} members; split it")
         members[name] = one  # of one name, the last counts, as when it is unpacked
     return list(members.values())
 

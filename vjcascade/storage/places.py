@@ -89,9 +89,7 @@ class Place:
         for one in self.files:
             path = target if self.is_single else folder / self.label(one)
             if ".." in path.parts:
-                raise SourceError(
-                    f"{one}: this name would lie outside of the folder it is copied to; rename it"
-                )
+                raise SourceError(f"{one}: this name would be copied outside its folder; rename it")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(one.read_bytes())
         return target
@@ -206,6 +204,6 @@ def local_file(source: Path) -> Path:
     place = open_place(source)
     if not place.is_single:
         raise StorageError(
-            f"{place.name}: a file is needed, and this is a folder or an archive; name the file in it"
+            f"{place.name}: a file is needed, but this is a folder or an archive; name the file in it"
         )
     return place.local_copy()

@@ -129,9 +129,9 @@ class StoredFile:
                 stored if self.zip_method == 0 else zlib.decompressobj(-15).decompress(stored, self.size + 1)
             )
         except zlib.error as error:
-            raise ImageError(f"{self}: it is damaged ({error}); make the archive anew") from None
+            raise ImageError(f"{self}: it is damaged ({error}); create the archive again") from None
         if header[:4] != b"PK\3\4" or len(data) != self.size or zlib.crc32(data) != self.crc:
-            raise ImageError(f"{self}: it is not what the archive says of it; make the archive anew")
+            raise ImageError(f"{self}: it does not match the archive's entry; create the archive again")
         return data
 
 
@@ -169,5 +169,5 @@ def read_part(container: str, start: int, length: int) -> bytes:
         file.seek(start)
         data = file.read(length)
     if len(data) != length:
-        raise StorageError(f"{container}: it is cut off; copy it anew")
+        raise StorageError(f"{container}: it is cut off; copy it again")
     return data

@@ -174,5 +174,5 @@ def check_event_file(path: Path) -> None:
         with path.open("rb") as file:
             if file.read(1) not in {b"", b"{"}:
                 raise SettingsError(
-                    f"{path}: events cannot be appended, it holds something else; give another name"
+                    f"{path}: events cannot be appended, as it holds something else; give another name"
                 )

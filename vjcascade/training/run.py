@@ -373,6 +373,6 @@ def _known_window(window: Size | None, base: BaseModel | None, resumed: Path | N
         return Cascade.load(resumed).window if window is None and resumed and resumed.exists() else window
     if window not in (None, base.cascade.window):
         raise SettingsError(
-            f"window {window} is not that of the model to continue, {base.cascade.window}: leave it out"
+            f"window {window} differs from the window of the model to continue, {base.cascade.window}: leave it out"
         )
     return base.cascade.window

@@ -257,6 +257,6 @@ def preset_settings(
     given: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}
     if "mode" in given and str(given.get("features", "")).lower() == "lbp":
         raise SettingsError(
-            f"mode {given['mode']} chooses among Haar features, and features are lbp: leave one of the two out"
+            f"mode {given['mode']} chooses among Haar features, but features are lbp: leave one of the two out"
         )
     return TrainingSettings(**{**_PRESETS[checked_choice("preset", preset, Preset)], **given})

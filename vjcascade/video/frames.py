@@ -106,9 +106,7 @@ def read_frames(path: str | os.PathLike[str], *, every: int = 1) -> Generator[Fr
         raise SettingsError(f"every {every}: give 1 for all frames, 2 for every second one, and so on")
     if not path.is_file():  # OpenCV would also take addresses and patterns such as frame%d.png
         if path.exists():
-            raise ImageError(
-                f"{path}: this is no regular file but a folder, a pipe or a device; give a video file"
-            )
+            raise ImageError(f"{path}: this is a folder, a pipe or a device; give a video file")
         raise ImageError(f"{path}: there is no such file; check the path")
     cv2 = opencv()
     capture = cv2.VideoCapture(str(path))
@@ -116,7 +114,7 @@ def read_frames(path: str | os.PathLike[str], *, every: int = 1) -> Generator[Fr
     first = _next_image(capture)
     if first is None:
         raise ImageError(
-            f"{path}: no frame can be decoded: this is no video, or it is damaged or of a kind that OpenCV "
+            f"{path}: no frame can be decoded: this is not a video, or it is damaged or of a kind that OpenCV "
             "cannot read; convert it to .mp4 or .avi"
         )
     return read_ahead(_file_frames(capture, first, every), FRAMES_AHEAD)
@@ -156,7 +154,7 @@ def camera_frames(index: int = 0) -> Generator[Frame]:
     if first is None:
         capture.release()
         raise DeviceError(
-            f"camera {index} is not there or delivers no picture; plug it in, close other programs that use "
+            f"camera {index} is missing or sends no picture; plug it in, close other programs that use "
             "it, or give another number"
         )
     return read_latest(_live_frames(capture, first, index))

@@ -58,7 +58,7 @@ class VideoSink:
         self.size = size
         suffix = self.path.suffix.lower()
         if suffix not in _CODECS:
-            raise ImageError(f"{path}: no video can be written with this suffix; use {' or '.join(_CODECS)}")
+            raise ImageError(f"{path}: videos cannot be written with this suffix; use {' or '.join(_CODECS)}")
         if not fps > 0:  # nan too
             raise SettingsError(f"{path}: {fps} frames per second cannot be written; give a number above 0")
         if suffix == ".mp4" and min(size) < 2:

@@ -90,7 +90,7 @@ def test_pictures_in_another_folder(folder, tmp_path):
             [box(3, [1, 2, 3, 4])],
             (0, "annotation 1: it is of image 3, which is not among the images"),
         ),
-        ([*IMAGES, {"id": 7, "file_name": "b.png"}], [], (3, "b.png: its id 7 is there twice")),
+        ([*IMAGES, {"id": 7, "file_name": "b.png"}], [], (3, "b.png: its id 7 appears twice")),
         ([*IMAGES, {"id": 8, "file_name": "../gone.png"}], [], (3, "../gone.png: not found in")),
     ],
 )

@@ -106,7 +106,7 @@ def test_photo_that_goes_or_changes_while_training(folder: Path) -> None:
     backgrounds = open_background_images(folder, WINDOW, memory_limit=0)
     shutil.copy(folder / "a.png", folder / "b.png")
     (folder / "c.png").unlink()
-    with pytest.raises(SourceError, match=r"b\.png is not the picture it was"):
+    with pytest.raises(SourceError, match=r"b\.png has changed since"):
         backgrounds[1]
     with pytest.raises(SourceError, match=r"c\.png can no longer be read"):
         backgrounds[2]
@@ -162,7 +162,7 @@ def test_pictures_of_the_object_are_no_photos(folder: Path, photos: NDArray[np.u
     digests = {pixel_digest(photos[1]), pixel_digest(photos[4])}
     backgrounds = open_background_images(folder, WINDOW, not_these=digests)
     assert backgrounds.names == ("a.png", "c.png", "d.png", "f.png")
-    reason = "is among the positives, too: it shows the object"
+    reason = "is also among the positives: it shows the object"
     assert [str(item) for item in backgrounds.report.skipped] == [f"b.png: {reason}", f"e.png: {reason}"]
     (folder.parent / "info.dat").write_text("neg/b.png 1 5 5 20 20\nneg/e.png\n")
     listed = open_background_images(folder.parent / "info.dat", WINDOW, not_these=digests)

@@ -76,13 +76,13 @@ class BackgroundImage:
         """
         if self.pixels is not None:
             return self.pixels
-        advice = "leave the pictures alone while training runs; put it back as it was, and resume"
+        advice = "do not change pictures while training runs; restore it, and resume"
         try:
             gray = read_gray(self.path)
         except ImageError as error:
             raise SourceError(f"{self.path} can no longer be read ({error}): {advice}") from error
         if pixel_digest(gray) != self.digest:
-            raise SourceError(f"{self.path} is not the picture it was when training began: {advice}")
+            raise SourceError(f"{self.path} has changed since training began: {advice}")
         return gray
 
 
@@ -208,7 +208,7 @@ def open_background_images(  # noqa: PLR0913  what, how, and who hears of it
             )
         elif photo.digest in not_these and not photo.ignored:
             skipped.append(
-                Skipped(picture.label, "is among the positives, too: it shows the object", Cause.IN_BOTH)
+                Skipped(picture.label, "is also among the positives: it shows the object", Cause.IN_BOTH)
             )
         elif (known := photos.get(photo.digest)) is not None:
             skipped.append(Skipped(picture.label, f"same pixels as {known.name}", Cause.COPY))
