@@ -77,7 +77,7 @@ def section(test: TestSet, cascades: dict[str, Cascade], unpacked: Path) -> str:
 
 {len(scenes)} scenes with {n_objects} faces; a hit: {test.rule}. Features that are looked at in a window, on average: {cost}.
 
-![Recall over false alarms a picture]({name})
+![Recall against false alarms per picture]({name})
 
 {both}"""
 

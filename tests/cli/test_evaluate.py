@@ -44,8 +44,8 @@ def test_two_models_side_by_side(run, scenes):
     assert [line for line in ran.err.splitlines() if not line.startswith("compiling kernels")] == []
     assert "scenes: 6 with " in ran.out
     assert "a hit: intersection over union at least 0.5" in ran.out
-    assert " at 5 false alarms a picture: " in ran.out
-    assert "recall at 5 false alarms a picture" in ran.out
+    assert " at 5 false alarms per picture: " in ran.out
+    assert "recall at 5 false alarms per picture" in ran.out
     assert {path.name for path in (scenes / "out").iterdir()} == FILES
     values = json.loads((scenes / "out" / "results.json").read_text())
     assert [model["name"] for model in values["models"]] == ["model", "short"]

@@ -45,12 +45,10 @@ def test_a_clear_difference():
     assert text.startswith("There is evidence of a difference. Of the ")
     assert "Better: weak classifiers of csb0 at 10:1, hit-rate (p " in text
     assert "2 boosters at 2 cost ratios were compared on 2 stages, with 5 splits of the samples." in text
-    assert (
-        "csb0 at 10:1 gets down to a false-alarm rate of 50% with the fewest weak classifiers: 11.0" in text
-    )
+    assert "csb0 at 10:1 reaches a false-alarm rate of 50% with the fewest weak classifiers: 11.0" in text
     assert "it has " in text
     assert "fewer (95 % CI " in text
-    assert "It was chosen as the best of 3 on these samples, which flatters it." in text
+    assert "It was chosen as the best of 3 on these samples, so this is optimistic." in text
     assert "features in the 2 stages together with csb0 at 10:1" in text
 
 
@@ -60,7 +58,7 @@ def test_no_clear_difference(rng):
     assert text.startswith(
         "No evidence of a difference; keep the default, cost-generalized at 2:1. None of the "
     )
-    assert "stands after Holm's correction: the least corrected p-value is " in text
+    assert "is significant after Holm's correction: the least corrected p-value is " in text
     assert "no evidence of a difference (95 % CI " in text
     assert "fewer" not in text.replace("fewest", "")
 
@@ -97,7 +95,7 @@ def test_without_a_baseline_there_is_no_verdict():
     design = Design(boosters=("csb0",), costs=(1,), rules=("hit-rate",), n_rounds=20, n_seeds=5)
     text = text_of(comparison_of(design, weak_of(9)))
     assert text.startswith(
-        "Nothing was compared with a baseline, as AdaBoost or its threshold takes no part; keep"
+        "Nothing was compared with a baseline, as AdaBoost or its threshold is not included; keep"
     )
 
 
@@ -121,7 +119,7 @@ def test_a_booster_named_twice_shows_no_difference():
 def test_targets_that_are_not_reached():
     never = np.zeros((1, 4, 5), int)
     text = text_of(comparison_of(TUNED, never))
-    assert "no booster gets down to a false-alarm rate of 50% within 20 weak classifiers." in text
+    assert "no booster reaches a false-alarm rate of 50% within 20 weak classifiers." in text
     sometimes = weak_of(9, 9, 8, 5)
     sometimes[0, 3, 0] = 0
     assert fewest_weak(Summary(comparison_of(TUNED, sometimes))) == 3
@@ -131,11 +129,11 @@ def test_targets_that_are_not_reached():
 def test_one_split_is_not_sure():
     design = Design(**(TUNED.as_dict() | {"n_seeds": 1, "sanity": True}))
     text = text_of(comparison_of(design, np.full((1, 6, 1), 5)))
-    assert "with one split of the samples, which says nothing of how sure that is." in text
+    assert "with one split of the samples, so there are no confidence intervals." in text
     assert "95 %" not in text
-    assert "more splits would tell whether that is chance" in text
+    assert "more splits would show whether that is chance" in text
     two = Design(**(TUNED.as_dict() | {"n_seeds": 2}))
-    assert "with 2 splits of the samples, too few for confidence intervals to be trusted." in text_of(
+    assert "with 2 splits of the samples, too few for reliable confidence intervals." in text_of(
         comparison_of(two, weak_of(9, 9, 8, 5)[:, :, :2])
     )
 
@@ -152,7 +150,7 @@ def test_an_unfinished_comparison(rng):
     cells = {place: cell for place, cell in whole.cells.items() if place[0] < 2}
     sentences = answer(Comparison("stages", TUNED, whole.datasets, cells))
     assert sentences[2] == (
-        "The comparison is not finished: 40 of 60 results are there; the answer is that of 2 finished stages."
+        "The comparison is not finished: 40 of 60 results are there; the answer is based on 2 finished stages."
     )
     assert "in the 2 stages together" in sentences[3]
     few = {place: cell for place, cell in whole.cells.items() if place[2] < 2}
@@ -161,7 +159,7 @@ def test_an_unfinished_comparison(rng):
 
 
 @pytest.mark.parametrize(
-    ("auc", "words"), [(0.5, "ended at chance, as it must"), (0.6, "that is not chance")]
+    ("auc", "words"), [(0.5, "this is chance level, as it must be"), (0.6, "this is not chance level")]
 )
 def test_shuffled_labels(auc, words):
     design = Design(**(TUNED.as_dict() | {"sanity": True}))
@@ -191,7 +189,7 @@ def test_class_errors_and_natural_thresholds():
         "10% and 20% with adaboost, 25% and 20% with csb0 and 10% and 20% with csb1." in text
     )
     assert "in 11.1% of the runs; most often that of csb1 at 3:1, in 100%." in text
-    assert "No natural threshold ever holds the targets" in text_of(plain)
+    assert "No natural threshold ever meets the targets" in text_of(plain)
 
 
 def test_the_cheapest_by_costs():
@@ -240,7 +238,7 @@ def test_ranks_may_differ_where_nothing_differs_from_the_baseline(rng):
     assert text.startswith("No evidence of a difference from AdaBoost; keep the default")
     assert "compared on 40 tables, with 1 split of the rows of each." in text
     assert (
-        "Ranks over the tables tell the best apart (Nemenyi's test, corrected for all costs) at 3:1 from csb1 "
+        "Ranks over the tables separate the best (Nemenyi's test, corrected for all costs) at 3:1 from csb1 "
         "(minimum-cost)." in text
     )
 

@@ -62,8 +62,8 @@ def test_answers_come_after_the_verdict_and_in_a_table(comparison):
     outcomes = judged(Summary(comparison), [MORE])
     text = " ".join(answer(comparison, outcomes))
     assert (
-        "Of 2 contrasts fixed in advance, 1 stands after Holm's correction: cost of cost-generalized:sample (natural) "
-        "at 9:1 less than of adaboost (theory) (corrected p "
+        "Of 2 contrasts fixed in advance, 1 is significant after Holm's correction: cost of "
+        "cost-generalized:sample (natural) at 9:1 less than of adaboost (theory) (corrected p "
     ) in text
     rows = list(csv.DictReader(contrasts_csv(outcomes).splitlines()))
     assert [row["verdict"] for row in rows] == ["no evidence of a difference", "better"]

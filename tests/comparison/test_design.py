@@ -138,7 +138,7 @@ def test_what_cannot_be_compared_is_refused(wrong, message):
 
 
 def test_what_is_no_design_is_refused():
-    with pytest.raises(SettingsError, match="no design of a comparison"):
+    with pytest.raises(SettingsError, match="not a design of a comparison"):
         Design.from_dict({"boosters": ["adaboost"], "colour": "red"})
 
 

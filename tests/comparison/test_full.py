@@ -277,7 +277,7 @@ def test_a_booster_that_learns_nothing_does_not_stop_the_others(data, tmp_path, 
 @pytest.mark.parametrize(
     ("entries", "options", "sentence"),
     [
-        ([], {}, "nobody is to train"),
+        ([], {}, "no booster to train"),
         ([TWO[0], TWO[0]], {}, "adaboost is to train a cascade twice"),
         (TWO, {"n_seeds": 0}, "n_seeds 0 is not a whole number from 1 to 1,000"),
         (TWO, {"n_threads": 0}, "n_threads 0"),

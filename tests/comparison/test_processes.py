@@ -38,7 +38,7 @@ def exit_if_one(number):
 
 def test_a_process_that_is_gone_is_told():
     with (
-        pytest.raises(ProcessError, match="one of 2 processes was ended from outside"),
+        pytest.raises(ProcessError, match="one of 2 processes was killed"),
         processes(2, exit_if_one) as mapped,
     ):
         list(mapped([0, 1, 2]))

@@ -68,7 +68,7 @@ def test_other_settings_or_data_are_refused(tmp_path, now, message):
 @pytest.mark.parametrize("content", [b"", b"[1]\n", b"\xff\xfe\n", b'{"v": 7}\n', b"null\n{}\n"])
 def test_what_is_no_record_is_refused(tmp_path, content):
     (tmp_path / RUNS_NAME).write_bytes(content)
-    with pytest.raises(SettingsError, match="no record of a comparison"):
+    with pytest.raises(SettingsError, match="not a record of a comparison"):
         RunCache.open(tmp_path, ORIGIN, resume=True)
 
 

@@ -283,7 +283,7 @@ def test_more_draws_than_pictures_are_refused(run):
     [
         (
             {"plan": StagePlan(n_stages=4), "reference": "model"},
-            "n_stages 4 is more than the reference leads to",
+            "n_stages 4 is more than the reference allows",
         ),
         (
             {"window": (10, 10), "reference": "model"},

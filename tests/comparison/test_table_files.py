@@ -105,7 +105,7 @@ def test_missing_numbers_lie_below_all_others(write: Callable[..., Path], word: 
     values = np.sort(problem.table[:, 0])
     assert (values[:8] == values[0]).all()
     assert values[0] < values[8] == -19
-    assert "x (8): missing values, taken for a number below all others" in problem.notes
+    assert "x (8): missing values, treated as a number below all others" in problem.notes
 
 
 def test_copies_of_the_target_are_left_out(write: Callable[..., Path]) -> None:
@@ -113,7 +113,7 @@ def test_copies_of_the_target_are_left_out(write: Callable[..., Path]) -> None:
     rows = (f"{i % 7},{i % 2},{2 - i % 2},{kinds[i % 4]}" for i in range(N))
     problem = read_table(write("x,y,copy,kind\n" + "\n".join(rows)), "y")
     assert problem.feature_names == ("x",)
-    assert "copy, kind: left out, its values tell y without fail" in problem.notes
+    assert "copy, kind: left out, as its values determine y" in problem.notes
 
 
 def test_few_rows_tell_the_target_by_chance(write: Callable[..., Path]) -> None:
@@ -125,7 +125,7 @@ def test_ignored_and_unnamed_columns(write: Callable[..., Path]) -> None:
     text = ",a,b,c,y\n" + "\n".join(f"{i},{i % 3},{i % 7},5,{i // 4 % 2}" for i in range(N))
     problem = read_table(write(text), "y", ignored=["b"])
     assert problem.feature_names == ("a",)
-    assert "column 1: left out for want of a name" in problem.notes
+    assert "column 1: left out, as it has no name" in problem.notes
     assert "c: left out, the same in every row" in problem.notes
 
 
@@ -315,7 +315,7 @@ def test_tables_of_uci_lose_only_their_label(shared_data: Callable[[str], Path])
     for name, n_features in (("heart", 13), ("breast_cancer_original", 9), ("wpbc", 33)):
         problem = read_table(folder / f"{name}.csv", "y")
         assert problem.table.shape[1] == n_features
-        assert "label: left out, its values tell y without fail" in problem.notes
+        assert "label: left out, as its values determine y" in problem.notes
     problem = read_table(folder / "semeion.csv", "label", "1", ignored=["x1"])
     assert "y" not in problem.feature_names
     assert problem.table.shape == (1593, 255)

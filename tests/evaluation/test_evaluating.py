@@ -301,7 +301,7 @@ def stub_evaluation(rates, n=60):
 
 def test_the_verdict_on_a_model_that_finds_more():
     (sentence,) = verdict(stub_evaluation([0.5, 0.9]))
-    start = "B finds more than A at 0.1 false alarms a picture: 90.0% against 50.0%, difference 40.0 points (95 % CI "
+    start = "B finds more than A at 0.1 false alarms per picture: 90.0% against 50.0%, difference 40.0 points (95 % CI "
     assert sentence.startswith(start)
     low, high = map(float, sentence.removeprefix(start).removesuffix(").").split(" to "))
     assert 20 < low < 40 < high < 60
@@ -310,13 +310,13 @@ def test_the_verdict_on_a_model_that_finds_more():
 def test_the_verdict_where_there_is_no_evidence():
     (sentence,) = verdict(stub_evaluation([0.9, 55 / 60]))
     assert sentence.startswith(
-        "No evidence either way between B and A at 0.1 false alarms a picture: 91.7% against 90.0%"
+        "No evidence either way between B and A at 0.1 false alarms per picture: 91.7% against 90.0%"
     )
 
 
 def test_the_verdict_on_one_and_on_three():
     assert verdict(stub_evaluation([0.5]))[0].startswith("A finds 50.0% (")
-    assert verdict(stub_evaluation([0.5]))[0].endswith(") of 60 objects at 0.1 false alarms a picture.")
+    assert verdict(stub_evaluation([0.5]))[0].endswith(") of 60 objects at 0.1 false alarms per picture.")
     sentences = verdict(stub_evaluation([0.5, 0.9, 0.1]))
     assert [one.split(" at ")[0] for one in sentences[:2]] == ["B finds more than A", "B finds more than C"]
     assert "the best of 3 on these very scenes" in sentences[2]
@@ -325,7 +325,9 @@ def test_the_verdict_on_one_and_on_three():
 def test_notes_tell_of_short_curves_and_few_objects():
     found = notes(stub_evaluation([0.5], 30))
     assert "30 objects are few; such figures may be off by ten points." in found
-    assert any(note.startswith("At 0.1 false alarms a picture, all detections of A count") for note in found)
+    assert any(
+        note.startswith("At 0.1 false alarms per picture, all detections of A count") for note in found
+    )
     assert any(
         "of B, A count: these have fewer in total (0, 0)" in note
         for note in notes(stub_evaluation([0.5, 0.9]))

@@ -78,7 +78,7 @@ def test_nobody_finds_most_of_nothing(full):
         (BASELINE, BETTER), (0,), full.n_objects, {(0, 0): outcome(0, 9.0), (1, 0): outcome(0, 9.0)}
     )
     assert full_answer(none) == [
-        "On 40 scenes with 40 objects, no cascade finds any at 0.1 false alarms a scene."
+        "On 40 scenes with 40 objects, no cascade finds any at 0.1 false alarms per scene."
     ]
 
 

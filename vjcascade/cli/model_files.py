@@ -40,8 +40,8 @@ def _list() -> None:
     missing = sum(file.name not in found for file in OPENCV_FILES)
     if missing:
         sys.stderr.write(
-            f"{missing} of OpenCV's {pluralize(len(OPENCV_FILES), 'model file')} are not here: "
-            "vjcascade models fetch brings them\n"
+            f"{missing} of OpenCV's {pluralize(len(OPENCV_FILES), 'model file')} are missing: "
+            "vjcascade models fetch fetches them\n"
         )
 
 

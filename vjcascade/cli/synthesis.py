@@ -145,9 +145,10 @@ def refuse_for_one_picture(positives: Path, given: Mapping[str, object]) -> None
     """
     without_meaning = [name for name, value in given.items() if value is not None]
     if without_meaning and _is_picture(positives):
+        have, them = ("have", "them") if len(without_meaning) > 1 else ("has", "it")
         raise SettingsError(
-            f"{positives} is one picture, of which {' and '.join(without_meaning)} would choose nothing: leave "
-            f"{'them' if len(without_meaning) > 1 else 'it'} out, or give a folder of crops or annotations"
+            f"{positives} is one picture, so {' and '.join(without_meaning)} {have} no meaning: leave {them} out, or "
+            "give a folder of crops or annotations"
         )
 
 

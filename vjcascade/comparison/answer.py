@@ -85,10 +85,10 @@ def verdict(summary: Summary) -> str:
     if not better and not worse:
         whose = " from AdaBoost" if any(_ranked(summary)) else ""  # among others, there is some
         return (
-            f"No evidence of a difference{whose}; {_keep(summary)}. None of the {n_compared}, stands after Holm's "
-            f"correction: {least}."
+            f"No evidence of a difference{whose}; {_keep(summary)}. None of the {n_compared}, is significant after "
+            f"Holm's correction: {least}."
         )
-    stand = f"Of the {n_compared}, {_stand(len(better) + len(worse))} after Holm's correction; {least}."
+    stand = f"Of the {n_compared}, {_significant(len(better) + len(worse))} after Holm's correction; {least}."
     if not better:
         nothing = f"No evidence that anything is better than AdaBoost; {_keep(summary)}."
         return f"{nothing} {stand} Worse: {_named(summary, worse)}."
@@ -210,9 +210,9 @@ def _what(summary: Summary) -> str:
     if summary.counts_tables:
         splits = f"{pluralize(design.n_seeds, 'split')} of the rows of each"
     elif design.n_seeds == 1:
-        splits = f"one {word}, which says nothing of how sure that is"
+        splits = f"one {word}, so there are no confidence intervals"
     elif design.n_seeds < MIN_SEEDS:
-        splits = f"{splits}, too few for confidence intervals to be trusted"
+        splits = f"{splits}, too few for reliable confidence intervals"
     return (
         f"{boosters} at {pluralize(len(design.costs), 'cost ratio')} were compared on "
         f"{pluralize(len(comparison.datasets), kind)}, with {splits}."
@@ -226,9 +226,9 @@ def _what_is_missing(summary: Summary) -> Iterator[str]:
     kind, n = comparison.kind.removesuffix("s"), len(summary.complete)
     there = f"{len(comparison.cells):,} of {int(np.prod(comparison.shape)):,} results are there"
     yield (
-        f"The comparison is not finished: {there}; the answer is that of {pluralize(n, f'finished {kind}')}."
+        f"The comparison is not finished: {there}; the answer is based on {pluralize(n, f'finished {kind}')}."
         if n
-        else f"The comparison is not finished: {there}, and no {kind} is, so there is no answer yet."
+        else f"The comparison is not finished: {there}, and no {kind} is finished, so there is no answer yet."
     )
 
 
@@ -240,18 +240,18 @@ def _fewest(summary: Summary) -> Iterator[str]:
     tuned = f"With thresholds tuned for a hit rate of {share(design.hit_rate)}"
     best = fewest_weak(summary)
     if best is None:
-        yield f"{tuned}, no booster gets down to {targets} within {pluralize(design.n_rounds, 'weak classifier')}."
+        yield f"{tuned}, no booster reaches {targets} within {pluralize(design.n_rounds, 'weak classifier')}."
         return
     found = summary.overall["weak"].at(best)
     least = "" if summary.reached[list(summary.complete), best].min() == 1 else "at least "
     yield (
-        f"{tuned}, {pair_name(summary.comparison.entries[best])} gets down to {targets} with the fewest weak "
+        f"{tuned}, {pair_name(summary.comparison.entries[best])} reaches {targets} with the fewest weak "
         f"classifiers: {least}{few(found.mean)} in {_together(summary)}{_interval(found, few)}."
     )
     yield from _against_baseline(summary, best)
     n = len(rank_test.entries)
     if n > 2 and not _is_baseline(summary, best):
-        yield f"It was chosen as the best of {n:,} on these samples, which flatters it."
+        yield f"It was chosen as the best of {n:,} on these samples, so this is optimistic."
 
 
 def _against_baseline(summary: Summary, best: int) -> Iterator[str]:
@@ -259,7 +259,7 @@ def _against_baseline(summary: Summary, best: int) -> Iterator[str]:
     if baseline is None:
         return
     if _is_baseline(summary, best):
-        yield f"That is {BASELINE_WORDS} itself, with which everything is compared."
+        yield f"That is {BASELINE_WORDS}, the baseline itself."
         return
     needs = few(summary.overall["weak"].mean[baseline])
     versus = _versus(summary, "weak", best, few, "fewer")
@@ -278,9 +278,9 @@ def _equal_weak(summary: Summary) -> Iterator[str]:
     baseline = float(rates.mean[summary.baseline_of(best, "false_alarm_rate")])
     versus = _versus(summary, "false_alarm_rate", best, share, "less")
     yield (
-        f"At equal size, after {pluralize(design.n_rounds, 'weak classifier')} a {summary.kind} and with thresholds "
-        f"tuned alike, {pair_name(summary.comparison.entries[best])} lets {share(rates.mean[best])} of the negatives "
-        f"pass and {BASELINE_WORDS} {share(baseline)}: {versus}."
+        f"At equal size, after {pluralize(design.n_rounds, 'weak classifier')} per {summary.kind} and with thresholds "
+        f"tuned the same way, {pair_name(summary.comparison.entries[best])} lets {share(rates.mean[best])} of the "
+        f"negatives pass and {BASELINE_WORDS} {share(baseline)}: {versus}."
     )
 
 
@@ -290,7 +290,7 @@ def _features(summary: Summary) -> Iterator[str]:
         return
     found, baseline = summary.features, summary.baseline_of(best, "weak")
     text = (
-        f"A window of the photos would cost {few(found.mean[best])} features in {_together(summary)} with "
+        f"A window of the photos would take {few(found.mean[best])} features in {_together(summary)} with "
         f"{pair_name(summary.comparison.entries[best])}{_interval(found.at(best), few)}"
     )
     if baseline is None or _is_baseline(summary, best):
@@ -354,7 +354,7 @@ def _ranked(summary: Summary) -> Iterator[str]:
             clauses.append(f"at {costs} from {listed(names)}")
     if clauses:
         test = "(Nemenyi's test, corrected for all costs)"
-        yield f"Ranks over the tables tell the best apart {test} {'; '.join(clauses)}."
+        yield f"Ranks over the tables separate the best {test} {'; '.join(clauses)}."
 
 
 def _errors(summary: Summary) -> Iterator[str]:
@@ -380,8 +380,8 @@ def _contrasts(outcomes: Sequence[Outcome]) -> Iterator[str]:
         return
     stand = [one for one in outcomes if one.verdict in (Verdict.BETTER, Verdict.WORSE)]
     yield (
-        f"Of {pluralize(len(outcomes), 'contrast')} fixed in advance, {_stand(len(stand))} after Holm's correction"
-        f"{': ' if stand else ''}{listed([one.in_words() for one in stand]) if stand else ''}."
+        f"Of {pluralize(len(outcomes), 'contrast')} fixed in advance, {_significant(len(stand))} after Holm's "
+        f"correction{': ' if stand else ''}{listed([one.in_words() for one in stand]) if stand else ''}."
     )
 
 
@@ -400,10 +400,10 @@ def _natural(summary: Summary) -> Iterator[str]:
         f"a hit rate of {share(design.hit_rate)} with a false-alarm rate of {share(design.false_alarm_rate)}"
     )
     if reached[best] == 0:
-        yield f"No natural threshold ever holds the targets, {targets}."
+        yield f"No natural threshold ever meets the targets, {targets}."
         return
     yield (
-        f"Natural thresholds hold the targets, {targets}, in {share(float(reached[places].mean()))} of the runs; "
+        f"Natural thresholds meet the targets, {targets}, in {share(float(reached[places].mean()))} of the runs; "
         f"most often that of {pair_name(summary.comparison.entries[best])}, in {share(float(reached[best]))}."
     )
 
@@ -415,11 +415,14 @@ def _sanity(summary: Summary) -> Iterator[str]:
     found = summary.overall["auc"].at(places[0])
     text = f"AdaBoost on shuffled labels has an AUC of {found.mean:.3f}{_interval(found, '{:.3f}'.format)}"
     if np.isnan(found.low):
-        yield f"{text}; more splits would tell whether that is chance."
+        yield f"{text}; more splits would show whether that is chance."
     elif found.low <= CHANCE <= found.high:
-        yield f"{text}: it ended at chance, as it must."
+        yield f"{text}: this is chance level, as it must be."
     else:
-        yield f"{text}: that is not chance, so something is wrong with the samples or the program; trust nothing here."
+        yield (
+            f"{text}: this is not chance level, so something is wrong with the samples or the program; do not "
+            "trust these results."
+        )
 
 
 def _is_baseline(summary: Summary, entry: int) -> bool:
@@ -440,7 +443,7 @@ def _versus(summary: Summary, measure: str, entry: int, words: Callable[[float],
     differences = summary.overall_differences[measure]
     found, judged = differences.at(entry), differences.verdict(entry)
     if judged is Verdict.UNKNOWN:
-        return "one split cannot tell whether that is a difference"
+        return "one split cannot show whether the difference is significant"
     p = f"corrected p {p_words(float(differences.corrected[entry]))}"
     if judged is Verdict.ALIKE:
         return f"no evidence of a difference (95 % CI {words(found.low)} to {words(found.high)}, {p})"
@@ -449,16 +452,14 @@ def _versus(summary: Summary, measure: str, entry: int, words: Callable[[float],
     return f"it has {words(abs(found.mean))} {word} (95 % CI {words(ends[0])} to {words(ends[1])}, {p})"
 
 
-def _stand(n: int) -> str:
-    return f"{n:,} {'stands' if n == 1 else 'stand'}"
+def _significant(n: int) -> str:
+    return f"{n:,} {'is' if n == 1 else 'are'} significant"
 
 
 def _nothing_judged(summary: Summary) -> str:
     if summary.comparison.design.n_seeds < 2 and not summary.counts_tables:
         return f"One split of the samples is no evidence of a difference: add seeds, or {_keep(summary)}."
-    return (
-        f"Nothing was compared with a baseline, as AdaBoost or its threshold takes no part; {_keep(summary)}."
-    )
+    return f"Nothing was compared with a baseline, as AdaBoost or its threshold is not included; {_keep(summary)}."
 
 
 def _keep(summary: Summary) -> str:

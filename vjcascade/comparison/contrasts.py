@@ -162,14 +162,14 @@ def read_contrasts(path: str | os.PathLike[str]) -> tuple[Contrast, ...]:
     path = Path(path)
     try:
         if path.stat().st_size > MAX_BYTES:
-            raise SourceError(f"{path} has more than {MAX_BYTES:,} bytes: that is no list of contrasts")
+            raise SourceError(f"{path} has more than {MAX_BYTES:,} bytes: too many for a list of contrasts")
         values = tomllib.loads(path.read_text(encoding="utf-8"))
         found = msgspec.convert(values, _File).contrast
         for one in found:
             _check(one)
     except (OSError, ValueError, RecursionError, msgspec.ValidationError, SettingsError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise SourceError(f"{path} is no list of contrasts: {reason}") from None
+        raise SourceError(f"{path} is not a list of contrasts: {reason}") from None
     return found
 
 

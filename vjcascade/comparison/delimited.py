@@ -155,7 +155,7 @@ def _decoded(path: Path, data: bytes) -> tuple[str, tuple[str, ...]]:
         except UnicodeDecodeError:
             text, notes = data.decode("latin-1"), ("not UTF-8: read as Latin-1",)
     if "\0" in text:
-        raise SourceError(f"{path} is no text: a table is read from a file of comma-separated values")
+        raise SourceError(f"{path} is not a text file: give a file of comma-separated values")
     return text, notes
 
 

@@ -369,7 +369,7 @@ class Design:
         try:
             return cls(**values)
         except TypeError as error:
-            raise SettingsError(f"this is no design of a comparison: {error}") from None
+            raise SettingsError(f"this is not a design of a comparison: {error}") from None
 
 
 def nikolaou_design(n_seeds: int = 30, seed: int = 0) -> Design:

@@ -307,11 +307,11 @@ def _trials(
 def _check(entries: Sequence[FullEntry], n_seeds: int) -> None:
     names = [entry.slug for entry in entries]
     if not names:
-        raise SettingsError("nobody is to train a cascade: name a booster at least")
+        raise SettingsError("there is no booster to train a cascade with: name at least one")
     twice = next((entry for entry in entries if names.count(entry.slug) > 1), None)
     if twice is not None:
         raise SettingsError(
-            f"{twice.name} is to train a cascade twice: leave one out, or give it another copy"
+            f"{twice.name} would train a cascade twice: leave one out, or give it another copy"
         )
     checked_whole("n_seeds", n_seeds, ge=1, le=MAX_SEEDS)
 
@@ -319,7 +319,9 @@ def _check(entries: Sequence[FullEntry], n_seeds: int) -> None:
 def _refuse_known(scenes: Scenes, sources: Sources) -> None:
     for source in _named(sources).values():
         if real_path(source) == real_path(scenes.source):
-            raise SourceError(f"{scenes.source} is given to train on and to test on: test on other pictures")
+            raise SourceError(
+                f"{scenes.source} is given for training and for testing: test on other pictures"
+            )
     trained = {real_path(photo.path) for photo in sources.photos.photos if isinstance(photo.path, Path)}
     known = [scene.path for scene in scenes.scenes if real_path(scene.path) in trained]
     if known:
@@ -334,7 +336,7 @@ def _refuse_inside(output: Path, sources: Sources) -> None:
     for source in _named(sources).values():
         if real_path(output).is_relative_to(real_path(source)):
             raise SettingsError(
-                f"the output folder {output} lies in {source}: pictures of the training would be taken for data; "
+                f"the output folder {output} lies in {source}: pictures of the training would be used as data; "
                 "choose another output folder"
             )
 

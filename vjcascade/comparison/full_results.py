@@ -116,7 +116,7 @@ def full_entries(contenders: Iterable[Contender], costs: Sequence[Any]) -> tuple
     priors = [contender.booster for contender in contenders if ":" in contender.booster]
     if priors:
         raise SettingsError(
-            f"boosters: whole cascades are trained without a choice of the prior; take {priors[0]} out"
+            f"boosters: whole cascades are trained without a choice of prior; leave {priors[0]} out"
         )
     return tuple(
         FullEntry(contender, one)

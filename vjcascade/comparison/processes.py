@@ -110,6 +110,6 @@ def _results(futures: deque[Future[Result]], n_processes: int) -> Iterator[Resul
             yield futures.popleft().result()
     except BrokenProcessPool:
         raise ProcessError(
-            f"one of {n_processes} processes was ended from outside, perhaps for want of memory: try fewer threads, "
-            "and resume"
+            f"one of {n_processes} processes was killed, perhaps because memory ran out: use fewer threads, and "
+            "resume"
         ) from None

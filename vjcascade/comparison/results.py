@@ -36,7 +36,7 @@ class Measure(NamedTuple):
 MEASURES: dict[str, Measure] = {
     "weak": Measure(
         "weak classifiers",
-        "How many weak classifiers reach the targets on the test samples; more than were trained where none do.",
+        "Weak classifiers needed to reach the targets on the test samples; one more than were trained if none do.",
         bounds=(0.0, float("inf")),
     ),
     "hit_rate": Measure("hit rate", "Share of the test positives that pass after the last round."),
@@ -45,9 +45,9 @@ MEASURES: dict[str, Measure] = {
     ),
     "cost": Measure(
         "cost",
-        "What the decisions cost, as a share of what being wrong about every sample would cost, after the last round.",
+        "Cost of the decisions, as a share of the cost of being wrong about every sample, after the last round.",
     ),
-    "auc": Measure("AUC", "How often a positive scores above a negative, after the last round."),
+    "auc": Measure("AUC", "Probability that a positive scores above a negative, after the last round."),
     "calibration_error": Measure(
         "calibration error", "How far 1 / (1 + exp(-2 f)), f the score, is from the frequency of positives."
     ),

@@ -148,7 +148,7 @@ def _is_run(line: Mapping[str, Any]) -> bool:
 def _refuse_differences(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     if before.get("v") != SCHEMA_VERSION:
         raise SettingsError(
-            f"{path} is no record of a comparison that can be resumed; choose another output folder"
+            f"{path} is not a record of a comparison that can be resumed; choose another output folder"
         )
     changed = [name for name in dict.fromkeys([*now, *before]) if before.get(name) != now.get(name)]
     telling = [name for name in changed if not name.endswith("sha256")]

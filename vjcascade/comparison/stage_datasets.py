@@ -170,8 +170,8 @@ class Split:
         distinct, places = np.unique(positives.groups, return_inverse=True)
         if min(len(distinct), n_photos) < n_parts:
             raise SettingsError(
-                f"{len(distinct):,} pictures of the object and {n_photos:,} photos are too few for {n_parts:,} parts "
-                "that have none in common: take fewer seeds"
+                f"{len(distinct):,} pictures of the object and {n_photos:,} photos are too few for {n_parts:,} "
+                "disjoint parts: use fewer seeds"
             )
         rng = np.random.default_rng([plan.seed, plan.n_draws])
         sizes, wanted = np.bincount(places), np.full(n_parts, len(positives) / n_parts)

@@ -160,7 +160,7 @@ def _refuse_misfits(plan: StagePlan, model: Cascade | None, window: Size | None)
         )
     if plan.n_stages > model.n_stages + 1:
         raise SettingsError(
-            f"n_stages {plan.n_stages} is more than the reference leads to: with its "
+            f"n_stages {plan.n_stages} is more than the reference allows: with its "
             f"{pluralize(model.n_stages, 'stage')}, at most {model.n_stages + 1}"
         )
 

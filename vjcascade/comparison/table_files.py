@@ -113,7 +113,7 @@ def read_table(
     text = read_delimited(Path(path))
     places = [_place(text, name) for name in (target, *ignored)]
     if places[0] in places[1:]:
-        raise SettingsError(f"{text.path}: {target!r} is the target, it cannot be ignored")
+        raise SettingsError(f"{text.path}: {target!r} is the target and cannot be ignored")
     wanted = _values(text, places[0])
     kept = [row for row, value in enumerate(wanted) if value is not None]
     is_positive, decision = _classes(text.path, target, [wanted[row] for row in kept], positive)
@@ -196,11 +196,11 @@ class _Features:
         distinct = set(values)
         known = distinct - {None}
         if not name:
-            self._say("left out for want of a name", f"column {place + 1}")
+            self._say("left out, as it has no name", f"column {place + 1}")
         elif len(distinct) < 2:
             self._say("left out, the same in every row", name)
         elif self._tells_target(values, len(distinct)):
-            self._say(f"left out, its values tell {self.target} without fail", name)
+            self._say(f"left out, as its values determine {self.target}", name)
         elif all(isinstance(value, float) for value in known):
             self._add_numbers(name, values)
         elif len(known) <= MAX_CATEGORIES:
@@ -241,7 +241,7 @@ class _Features:
         if missing.any():
             low, high = column[~missing].min(), column[~missing].max()
             column[missing] = low - max(high - low, abs(low), 1.0)
-            self._say("missing values, taken for a number below all others", f"{name} ({missing.sum():,})")
+            self._say("missing values, treated as a number below all others", f"{name} ({missing.sum():,})")
         self.names.append(name)
         self.columns.append(column)
 

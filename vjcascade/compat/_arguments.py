@@ -130,7 +130,7 @@ def _size(function: str, name: str, value: object) -> Size:
     is_list = isinstance(value, Sequence) or (isinstance(value, np.ndarray) and value.ndim > 0)
     sides: Any = [] if isinstance(value, str) or not is_list else value
     if len(sides) != 2:
-        raise bad_argument(function, f"{name} {value!r} is no pair (width, height), for example (30, 30)")
+        raise bad_argument(function, f"{name} {value!r} is not a pair (width, height), for example (30, 30)")
     return Size(
         whole(function, f"the width in {name}", sides[0], 0),
         whole(function, f"the height in {name}", sides[1], 0),
@@ -168,5 +168,5 @@ def gray_picture(function: str, image: Any) -> NDArray[np.uint8]:
     raise asserted(
         function,
         "channels == 1, 3 or 4",
-        f"an array of shape {image.shape} is no picture; give (height, width) grey, or (height, width, 3 or 4) BGR",
+        f"an array of shape {image.shape} is not a picture; give (height, width) grey, or (height, width, 3 or 4) BGR",
     )

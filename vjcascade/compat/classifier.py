@@ -107,7 +107,7 @@ class CascadeClassifier:
         """
         path = _path("load", "filename", filename)
         if not filename:
-            self._model = _Model(None, "the file name that was given is empty")
+            self._model = _Model(None, "the file name is empty")
             return False
         try:
             self._model = _Model(Scanner(load_cascade(path)))
@@ -146,7 +146,7 @@ class CascadeClassifier:
         try:
             self._model = _Model(Scanner(read_new({} if node is None else tree_of(node))))
         except ModelError as error:
-            self._model = _Model(None, f"the node given to `read` is no cascade: {error}")
+            self._model = _Model(None, f"the node given to `read` is not a cascade: {error}")
         return not self.empty()
 
     @checked_call

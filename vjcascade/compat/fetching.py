@@ -169,7 +169,7 @@ def read_wheel(wheel: Path, files: Iterable[OpenCVFile]) -> dict[str, bytes]:
             "version 5"
         ) from None
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise ModelError(f"{wheel} is no wheel, or damaged ({error}): download it again") from None
+        raise ModelError(f"{wheel} is not a wheel, or damaged ({error}): download it again") from None
     return contents
 
 
@@ -210,13 +210,13 @@ def _downloaded(folder: Path, tell: Callable[[str], object]) -> Path:
             timeout=SECONDS_FOR_PIP,
             check=False,
         )
-        problem = (ran.stderr.strip().splitlines() or ["pip said nothing"])[-1]
+        problem = (ran.stderr.strip().splitlines() or ["pip gave no reason"])[-1]
     except (OSError, subprocess.TimeoutExpired) as error:
         problem = str(error)
     wheels = sorted(folder.glob("*.whl"))
     if not wheels:
         raise ModelNotFoundError(
             f"OpenCV's model files cannot be downloaded ({one_line(problem)}): check the network, or give --wheel with "
-            f"a wheel that was brought here; {data.WHERE_TO_GET}"
+            f"a local wheel; {data.WHERE_TO_GET}"
         )
     return wheels[0]

@@ -76,5 +76,5 @@ def _boxes(rect_list: Any) -> NDArray[np.int32]:
     if are_boxes and _INT32.min <= boxes.min() and boxes.max() <= _INT32.max:
         return boxes.astype(np.int32)
     raise bad_argument(
-        _FUNCTION, "rectList is no list of boxes; give rows of four whole numbers of 32 bits: x, y, w, h"
+        _FUNCTION, "rectList is not a list of boxes; give rows of four whole numbers of 32 bits: x, y, w, h"
     )

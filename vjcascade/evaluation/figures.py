@@ -104,10 +104,10 @@ def main_figure(false_alarms_per_picture: float) -> Figure:
     Examples
     --------
     >>> main_figure(1).name, main_figure(0.1).name
-    ('recall at 1 false alarm a picture', 'recall at 0.1 false alarms a picture')
+    ('recall at 1 false alarm a picture', 'recall at 0.1 false alarms per picture')
     """
     rate = f"{false_alarms_per_picture:g}"
-    words = f"recall at {rate} false alarm{'' if rate == '1' else 's'} a picture"
+    words = f"recall at {rate} false alarm{'' if rate == '1' else 's'} per picture"
     return Figure(
         f"recall_at_{rate}_per_picture", RecallAt(false_alarms_per_picture, per_picture=True), words=words
     )
@@ -142,7 +142,7 @@ def figures_for(false_alarms_per_picture: float, counts: Sequence[int]) -> tuple
             "point_false_alarms_per_picture",
             EndFalseAlarms(),
             (POINT,),
-            "false alarms a picture, as used",
+            "false alarms per picture, as used",
             is_share=False,
         ),
         *map(main_figure, rates),

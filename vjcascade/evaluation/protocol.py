@@ -49,7 +49,7 @@ class Protocol:
     Examples
     --------
     >>> str(Protocol().rule), Protocol().main.name
-    ('intersection over union at least 0.5', 'recall at 0.1 false alarms a picture')
+    ('intersection over union at least 0.5', 'recall at 0.1 false alarms per picture')
     """
 
     rule: MatchingRule = field(default_factory=IoU)

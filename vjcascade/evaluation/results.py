@@ -174,7 +174,7 @@ def _last_rate(model: ModelResult) -> float:
 
 def _rate(evaluation: Evaluation) -> str:
     rate = f"{evaluation.protocol.false_alarms_per_picture:g}"
-    return f"{rate} false alarm{'' if rate == '1' else 's'} a picture"
+    return f"{rate} false alarm{'' if rate == '1' else 's'} per picture"
 
 
 def _against(evaluation: Evaluation, best: ModelResult, other: ModelResult, where: str) -> str:

@@ -154,7 +154,7 @@ def _best_stages(summary: Summary) -> Iterator[tuple[str, str]]:
     if baseline is not None and baseline != best:
         yield few(means[baseline]), "with AdaBoost, threshold set afterwards"
     if summary.features is not None:
-        yield few(summary.features.mean[best]), f"features a window with {who}"
+        yield few(summary.features.mean[best]), f"features per window with {who}"
 
 
 def _best_tables(summary: Summary) -> Iterator[tuple[str, str]]:

@@ -155,7 +155,7 @@ def _method(evaluation: Evaluation) -> dict[str, Any]:
         "ranked by": str(protocol.score),
         "equal scores": str(protocol.ties),
         "curve": "all groups of two windows or more",
-        "windows a picture": ", ".join(
+        "windows per picture": ", ".join(
             f"{model.name}: {model.n_windows / len(scenes):,.0f}" for model in evaluation.models
         ),
         "draws of scenes": f"{protocol.n_resamples:,}",

@@ -64,13 +64,13 @@ def recall_chart(evaluation: Evaluation) -> str:
         parts.append(element("line", x1=x, x2=x, y1=TOP, y2=HEIGHT - BOTTOM, class_="grid"))
         parts.append(text(f"{10.0**decade:g}", x, HEIGHT - BOTTOM + 13, class_="middle"))
     parts.append(text("0", LEFT + ZERO / 4, HEIGHT - BOTTOM + 13, class_="middle"))
-    parts.append(text("false alarms a picture", (LEFT + WIDTH) / 2, HEIGHT - 5, class_="middle"))
+    parts.append(text("false alarms per picture", (LEFT + WIDTH) / 2, HEIGHT - 5, class_="middle"))
     x = place(main, 0)[0]
     parts.append(element("line", x1=x, x2=x, y1=TOP, y2=HEIGHT - BOTTOM, class_="target"))
     for number, (curve, point) in enumerate(zip(curves, used, strict=True)):
         stairs = [corner for a, b in pairwise(curve) for corner in (a, (b[0], a[1]))] + curve[-1:]
         parts += _drawn(number, stairs, point, place, evaluation.models[number].name)
-    return drawing(WIDTH, HEIGHT, "Recall over false alarms a picture", *parts)
+    return drawing(WIDTH, HEIGHT, "Recall against false alarms per picture", *parts)
 
 
 def precision_chart(evaluation: Evaluation) -> str:
@@ -103,7 +103,7 @@ def precision_chart(evaluation: Evaluation) -> str:
     parts.append(text("recall", (LEFT + WIDTH) / 2, HEIGHT - 5, class_="middle"))
     for number, (curve, point) in enumerate(zip(curves, used, strict=True)):
         parts += _drawn(number, curve, point, place, evaluation.models[number].name)
-    return drawing(WIDTH, HEIGHT, "Precision over recall", *parts)
+    return drawing(WIDTH, HEIGHT, "Precision against recall", *parts)
 
 
 def _corners(curve: Curve) -> list[tuple[float, float]]:

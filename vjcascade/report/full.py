@@ -113,8 +113,8 @@ def full_answer(full: FullComparison) -> list[str]:
     scenes = pluralize(len(full.n_objects), "scene")
     where = f"On {scenes} with {pluralize(int(full.n_objects.sum()), 'object')}"
     if best.main.mean == 0:
-        return [f"{where}, no cascade finds any at {MAIN_FALSE_ALARMS:g} false alarms a scene."]
-    who = f"the cascade of {best.entry.name} finds most at {MAIN_FALSE_ALARMS:g} false alarms a scene"
+        return [f"{where}, no cascade finds any at {MAIN_FALSE_ALARMS:g} false alarms per scene."]
+    who = f"the cascade of {best.entry.name} has the highest hit rate at {MAIN_FALSE_ALARMS:g} false alarms per scene"
     sentences = [*_verdict(full), f"{where}, {who}: {_with_ends(best.main)}."]
     if full.baseline is not None and full.rows[full.baseline] is not best:
         sentences.append(_against_baseline(full.rows[full.baseline], best))
@@ -164,7 +164,7 @@ def forest_chart(full: FullComparison) -> str:
             parts.append(polyline(ends, class_="curve hit-line"))
         parts.append(element("circle", cx=x_of(one.main.mean), cy=y, r=3.5, class_="hit-dot"))
         parts.append(text(f"{one.main.mean:.1%}", width - right + 7, y + 4))
-    title = f"Hit rate at {MAIN_FALSE_ALARMS:g} false alarms a scene"
+    title = f"Hit rate at {MAIN_FALSE_ALARMS:g} false alarms per scene"
     return drawing(width, bottom + 18, title, *parts)
 
 
@@ -213,7 +213,7 @@ def curve_chart(full: FullComparison, number: int) -> str:
         parts.append(_steps(false_alarms, own, place, "curve hit-line"))
     name = full.entries[number].name
     parts.append(text(shortened(name, MAX_NAME), left, 12, class_="strong"))
-    return drawing(width, height, f"{name}: hit rate over false alarms a scene", *parts)
+    return drawing(width, height, f"{name}: hit rate over false alarms per scene", *parts)
 
 
 def _steps(
@@ -254,9 +254,9 @@ def _verdict(full: FullComparison) -> Iterator[str]:
     least = f"the least corrected p-value is {p_words(min(p for p, *_ in judged))}"
     n_compared = f"{pluralize(len(judged), 'comparison')} of hit rates with plain AdaBoost's"
     if not better and not worse:
-        yield f"No evidence of a difference; {keep}. None of the {n_compared} is more than chance gives: {least}."
+        yield f"No evidence of a difference; {keep}. None of the {n_compared} is significant: {least}."
         return
-    stand = f"Of the {n_compared}, {len(better) + len(worse):,} are more than chance gives; {least}."
+    stand = f"Of the {n_compared}, {len(better) + len(worse):,} are significant; {least}."
     stand += f" Better: {listed(better)}." if better else ""
     stand += f" Worse: {listed(worse)}." if worse else ""
     head = "There is evidence of a difference." if better else f"No evidence of anything better; {keep}."

@@ -240,11 +240,9 @@ def read_originals(  # noqa: PLR0913  what, how, and who hears of it
     Size(width=24, height=24)
     """
     if transparent is None and tolerance is not None:
-        raise SettingsError(
-            "tolerance is how far grey levels may be from the transparent one: give that one, too"
-        )
+        raise SettingsError("tolerance is the distance from the transparent grey level: give that level, too")
     if not is_picture(source) and transparent is not None:
-        raise SettingsError(f"a transparent grey level is for one picture, and {source} is none")
+        raise SettingsError(f"a transparent grey level works only for one picture, and {source} is not one")
     if is_picture(source):
         gray, opacity = read_cutout(source)
         if transparent is not None:
@@ -288,8 +286,7 @@ def _crop(gray: NDArray[np.uint8], window: Size | None, source: Path, *, may_mir
     pixels = cut_window(gray, whole, size)
     if not has_contrast(pixels):
         raise SourceError(
-            f"{source}: no detector would see it, as its grey levels hardly differ; give another picture, or photos to "
-            "lay it over"
+            f"{source}: too little contrast to be detected; give another picture, or photos to paste it over"
         )
     crop = Original.of_crop(Region.around(gray, whole, size), pixels, source.name, 0)
     line = f"object: all of {source.name}, {Size(width, height)} pixels"
@@ -307,9 +304,7 @@ def _cutout(
     """Return what is solid of a picture."""
     solid = opacity >= SOLID
     if not solid.any():
-        raise SourceError(
-            f"{source}: nothing of it is left: all of it is transparent; give another picture, level or tolerance"
-        )
+        raise SourceError(f"{source}: all of it is transparent; give another picture, level or tolerance")
     rows, columns = np.flatnonzero(solid.any(axis=1)), np.flatnonzero(solid.any(axis=0))
     part = np.s_[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
     gray, opacity, solid = _spread(gray[part], solid[part]), opacity[part], solid[part]
@@ -330,8 +325,8 @@ def _window_for(whole: Box, window: Size | None, source: Path) -> Size:
         raise SourceError(f"{source}: {error}") from None
     if growth(whole, size) > MAX_GROWTH:
         raise SourceError(
-            f"{source}: the object, {whole.width}x{whole.height} pixels, is too far from the shape of the {size} "
-            f"window: it would fill less than 1/{MAX_GROWTH} of it; give another window"
+            f"{source}: the object, {whole.width}x{whole.height} pixels, has an aspect ratio too far from the "
+            f"{size} window's: it would fill less than 1/{MAX_GROWTH} of it; give another window"
         )
     return size
 

@@ -210,7 +210,7 @@ def without_objects(photos: BackgroundImages) -> BackgroundImages:
     empty = photos.subset(i for i, photo in enumerate(photos.photos) if not photo.ignored)
     if len(empty) == 0:
         raise SourceError(
-            f"{photos.report.source}: in every photo there are objects, as boxes tell; give photos without the object"
+            f"{photos.report.source}: every photo has boxes around objects; give photos without the object"
         )
     return empty
 

@@ -88,7 +88,7 @@ def test_the_forecast_counts_what_is_missing(photos):
     )
     assert told.endswith("up to 500 can be scanned: too few, so expect fewer negatives")
     told = search(photos).forecast(builders.accept_all(WINDOW, 2), 100, 40, 40 / n_windows)
-    assert f"expected among {60 * n_windows:,} windows" in told
+    assert f"expected in about {60 * n_windows:,} windows" in told
 
 
 def test_what_is_expected_is_what_was_measured_last():
