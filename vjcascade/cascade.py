@@ -134,7 +134,7 @@ class Cascade:
     window : Size
         Training window, in pixels; may be given as a pair (width, height).
     features : ndarray of shape (n_features,), dtype `FEATURE_DTYPE` or `LBP_DTYPE`
-        The features that nodes refer to; their dtype makes it a Haar or an LBP cascade.
+        The features that nodes refer to; their dtype decides whether this is a Haar or an LBP cascade.
     nodes : ndarray of shape (n_nodes,), dtype `NODE_DTYPE` or `LBP_NODE_DTYPE`
         The nodes of all trees, tree after tree; a tree's root comes first and children after parents.
     tree_starts : ndarray of shape (n_trees + 1,), dtype int32
@@ -218,7 +218,7 @@ class Cascade:
 
     @property
     def feature_type(self) -> FeatureType:
-        """What the nodes look at."""
+        """The kind of features: Haar or LBP."""
         return FeatureType.LBP if self.features.dtype == LBP_DTYPE else FeatureType.HAAR
 
     @property
@@ -238,24 +238,24 @@ class Cascade:
 
     @property
     def effective_thresholds(self) -> NDArray[np.float32]:
-        """What the sum of a stage must not fall below, shape (n_stages,), dtype float32 (OpenCV's rule)."""
+        """Lowest sum that passes each stage, shape (n_stages,), dtype float32 (OpenCV's rule)."""
         return self.stage_thresholds - THRESHOLD_EPSILON
 
     @property
     def stages_digest(self) -> str:
-        """SHA-256 of window, features and stages, in hexadecimal; metadata do not matter."""
+        """SHA-256 of window, features and stages, in hexadecimal, without the metadata."""
         digest = hashlib.sha256(str(self.window).encode())
         for name in _ARRAYS:
             digest.update(getattr(self, name).tobytes())
         return digest.hexdigest()
 
     def with_stage(self, stage: Stage) -> Self:
-        """Return this cascade with one stage more; features already used are shared.
+        """Return this cascade with one more stage; features already used are shared.
 
         Raises
         ------
         ModelError
-            If the stage looks at features of another type.
+            If the stage has features of another type.
         """
         if stage.features.dtype != self.features.dtype:
             raise ModelError(f"this stage cannot be added to a cascade over {self.feature_type} features")
@@ -285,7 +285,7 @@ class Cascade:
         return replace(self, metadata=dict(metadata))
 
     def first_stages(self, n: int) -> Self:
-        """Return this cascade cut to its first stages: faster, it finds more, with more false alarms.
+        """Return this cascade cut to its first stages: faster, with higher recall and more false alarms.
 
         Parameters
         ----------
@@ -301,7 +301,7 @@ class Cascade:
         Raises
         ------
         SettingsError
-            If there are not so many stages.
+            If there are fewer stages.
 
         Examples
         --------
@@ -326,14 +326,14 @@ class Cascade:
         )
 
     def with_shifted_thresholds(self, shift: float, n_last: int | None = None) -> Self:
-        """Return this cascade with other thresholds of its last stages: lower ones find more, higher ones less.
+        """Return this cascade with shifted thresholds of its last stages: lower ones raise recall and false alarms.
 
         Parameters
         ----------
         shift : float
-            What is added to stage thresholds, in float32.
+            Added to the stage thresholds, in float32.
         n_last : int, optional
-            How many stages, counted from the last one, are changed, from 0 to `n_stages`; all if not given.
+            Number of last stages to change, from 0 to `n_stages`; all if not given.
 
         Returns
         -------
@@ -343,7 +343,7 @@ class Cascade:
         Raises
         ------
         SettingsError
-            If the shift is not finite, or there are not so many stages.
+            If the shift is not finite, or there are fewer stages.
         ModelError
             If a threshold becomes infinite.
 
@@ -364,7 +364,7 @@ class Cascade:
         return replace(self, stage_thresholds=thresholds, metadata=self._metadata_after(change))
 
     def without_unused_features(self) -> Self:
-        """Return this cascade without features that no node looks at; it decides as before.
+        """Return this cascade without features that no node uses; its decisions do not change.
 
         Examples
         --------
@@ -443,7 +443,7 @@ class Cascade:
         SettingsError
             If a setting is out of range.
         ValueError or TypeError
-            If `image` is no picture.
+            If `image` is not a picture.
 
         Examples
         --------
@@ -490,15 +490,15 @@ class Cascade:
         image : ndarray
             As for `detect`.
         scale_factor, min_neighbors, min_size, max_size, min_ranking_score : optional
-            As of `detect`, but for `min_size` and `max_size`: nothing is found if no scale lies between them.
+            As for `detect`, except that nothing is found if no scale lies between `min_size` and `max_size`.
         stride, antialias, group, overlap, angles, near_misses : optional
-            As of `vjcascade.DenseDetector`.
+            As for `vjcascade.DenseDetector`.
         n_threads : int, optional
             All processors if not given. Results do not depend on it.
         region : sequence of int, optional
-            `x, y, w, h` in pixels: look there only.
+            `x, y, w, h` in pixels: search only there.
         mask : ndarray of shape (h, w), dtype bool or uint8, optional
-            For each pixel of the picture whether windows may have their centre there.
+            Whether windows may have their centre at each pixel of the picture.
 
         Returns
         -------
@@ -510,7 +510,7 @@ class Cascade:
         SettingsError
             If a setting is out of range.
         ValueError or TypeError
-            If `image` is no picture.
+            If `image` is not a picture.
 
         Examples
         --------

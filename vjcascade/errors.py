@@ -105,7 +105,7 @@ class MissingLibraryError(CascadeError, ImportError):
 
 
 class TrainingError(CascadeError, RuntimeError):
-    """Training cannot go on with the data there is: negatives ran out, or classes cannot be told apart.
+    """Training cannot continue with these data: negatives ran out, or the classes cannot be separated.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class TrainingError(CascadeError, RuntimeError):
 
 
 class ProcessError(CascadeError, RuntimeError):
-    """A process that did a part of the work was ended from outside.
+    """A worker process was killed.
 
     Examples
     --------
@@ -125,7 +125,7 @@ class ProcessError(CascadeError, RuntimeError):
 
 
 class StorageError(CascadeError, OSError):
-    """A file at an address cannot be fetched: no connection, no permission, or not whole.
+    """A file at an address cannot be fetched: no connection, no permission, or incomplete.
 
     Examples
     --------

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class FeatureType(StrEnum):
-    """What the nodes of a cascade look at; spelt as in OpenCV's files."""
+    """The kind of features of a cascade; spelt as in OpenCV's files."""
 
     HAAR = "HAAR"
     LBP = "LBP"
@@ -156,7 +156,7 @@ ROWS_SHOWN = 20
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Detections:
-    """What a detector found in one picture: parallel arrays, one row a detection.
+    """What a detector found in one picture: parallel arrays, one row per detection.
 
     Iterating gives a `Detection` for each row, an index one of them, and a slice, a mask or an array of indices some
     rows as `Detections`. In a notebook, it shows itself as a table.
@@ -167,17 +167,17 @@ class Detections:
         `x, y, w, h` in pixels, origin at the top left corner. Shape (0, 4) when nothing was found.
     scores : ndarray of shape (n,), dtype float64
         Margin of the last stage that was evaluated: its sum of leaf values minus the stage threshold, >= 0
-        unless that stage rejected the window. That of the best window of the group where windows were grouped.
+        unless that stage rejected the window. Of a group, the margin of its best window.
     neighbors : ndarray of shape (n,), dtype int32
         Raw windows in the group; 1 for raw windows.
     stages : ndarray of shape (n,), dtype int32
         Stages passed by the best window of the group; zeros if not given.
     angles : ndarray of shape (n,), dtype float64
-        By how many degrees the best window of the group is turned counter-clockwise; zeros if not given.
+        Rotation of the best window of the group in degrees counter-clockwise; zeros if not given.
     ranking_scores : ndarray of shape (n,), dtype float64
-        What to rank detections by, also across pictures: the square roots of scores, 0 for negative ones, added up over
-        the windows of the group. On faces and cars this was better than the number of windows, the best score, or their
-        plain sum. If not given, each row counts as a single window.
+        What to rank detections by, also across pictures: the sum of the square roots of scores, 0 for negative ones,
+        over the windows of the group. On faces and cars this worked better than the number of windows, the best
+        score, or the plain sum of scores. If not given, each row counts as a single window.
 
     Examples
     --------
@@ -239,7 +239,7 @@ class Detections:
         return cls(*(np.concatenate(column) for column in columns))
 
     def select(self, rows: NDArray[np.bool_] | NDArray[np.integer[Any]] | slice) -> Self:
-        """Return some rows: those that a mask of shape (n,) marks, or those with these indices, in this order.
+        """Return some rows: those selected by a mask of shape (n,), or those with these indices, in this order.
 
         Examples
         --------
@@ -259,14 +259,14 @@ class Detections:
         max_size: tuple[int, int] | None = None,
         region: tuple[int, int, int, int] | None = None,
     ) -> Self:
-        """Return the detections that are within all bounds that are given, in the same order.
+        """Return the detections within all given bounds, in the same order.
 
         Any other condition is a mask: `found[found.boxes[:, 1] > 100]`.
 
         Parameters
         ----------
         min_score, min_ranking_score : float, optional
-            Scores are at least this.
+            Lowest score to keep.
         min_neighbors : int, optional
             More raw windows than this, as in detectors: 3 asks for four.
         min_size, max_size : Size or tuple of int, optional
@@ -309,10 +309,10 @@ class Detections:
         Parameters
         ----------
         by : str, optional
-            "ranking_score", the best order of what was found with one model; or "score", "neighbors", "stages",
+            "ranking_score", the best order for detections of one model; or "score", "neighbors", "stages",
             "angle", "area", "x", "y", "w" or "h".
         ascending : bool, optional
-            Whether the least comes first, not the largest.
+            Whether the smallest comes first.
 
         Returns
         -------
@@ -322,7 +322,7 @@ class Detections:
         Raises
         ------
         SettingsError
-            If there is nothing of that name to sort by.
+            If `by` is not one of these names.
 
         Examples
         --------
@@ -353,7 +353,7 @@ class Detections:
         return [dict(zip(columns, row, strict=True)) for row in rows]
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a data frame with a row for each detection, its columns named as the keys of `to_dicts`.
+        """Return a DataFrame with a row for each detection and columns named like the keys of `to_dicts`.
 
         Raises
         ------
@@ -367,7 +367,7 @@ class Detections:
         return pd.DataFrame(self._columns())
 
     def to_supervision(self) -> sv.Detections:
-        """Return the `Detections` of the library supervision, for its annotators, trackers and zones.
+        """Return `supervision.Detections`, for the annotators, trackers and zones of that library.
 
         Ranking scores are its `confidence` (0 and more; not only up to 1), `class_id` is 0, and `data` has the other
         columns.
@@ -414,7 +414,7 @@ class Detections:
         Raises
         ------
         ValueError or TypeError
-            If `image` is no picture.
+            If `image` is not a picture.
 
         Examples
         --------
@@ -436,7 +436,7 @@ class Detections:
         image : ndarray of shape (h, w) or (h, w, channels)
             The picture.
         margin : float, optional
-            What is cut out on each side beyond the box, as a share of its width and height; not beyond the picture.
+            Extra border on each side, as a share of the box's width and height; not beyond the picture.
 
         Returns
         -------

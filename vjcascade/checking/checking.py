@@ -117,7 +117,7 @@ def check(  # noqa: PLR0913  as `vjcascade.train`, which it looks ahead to
         Of the training that is planned: they decide what is held out, and how many negatives stages need. The
         defaults if not given.
     window : Size or pair of int, optional
-        Training window; proposed from the crops if not given.
+        Training window; chosen from the crops if not given.
     min_side : int, optional
         Crops whose shorter side has fewer pixels are not used.
     label : str, optional

@@ -60,7 +60,7 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
     plan : StagePlan
         Which stages, and how large.
     window : Size or pair of int, optional
-        Training window in pixels; proposed from the crops if not given.
+        Training window in pixels; chosen from the crops if not given.
     label : str, optional
         The kind of object, where annotations have several.
     reference : path, optional

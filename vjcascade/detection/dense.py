@@ -57,7 +57,7 @@ class DenseDetector:
     min_size, max_size : Size or tuple of int or None
         Bounds on the width and height of the boxes in pixels. Nothing is found if no scale lies between them.
     min_ranking_score : float
-        A detection's ranking score is at least this; 0 keeps all. OpenCV knows no such bound.
+        A detection's ranking score is at least this; 0 keeps all. OpenCV has no such bound.
     stride : int
         Distance of windows in both directions, in level pixels, at every scale.
     antialias : bool
@@ -75,7 +75,7 @@ class DenseDetector:
     n_threads : int or None
         All processors if not given. Results do not depend on it.
     scanners : tuple of Scanner
-        Made from the cascades; not for the constructor.
+        Made from the cascades; not an argument of the constructor.
 
     Raises
     ------
@@ -161,7 +161,7 @@ class DenseDetector:
         Raises
         ------
         ValueError or TypeError
-            If `image` is no picture.
+            If `image` is not a picture.
         SettingsError
             If `region` does not touch the picture, `mask` has another shape, or the detector has several cascades.
         """
@@ -327,15 +327,15 @@ def detect_dense(  # noqa: PLR0913  the settings of `DenseDetector`
     cascade : Cascade
         What to look for.
     scale_factor, min_neighbors, min_size, max_size, min_ranking_score : optional
-        As of `detect`, but for `min_size` and `max_size`: nothing is found if no scale lies between them.
+        As for `detect`, except that nothing is found if no scale lies between `min_size` and `max_size`.
     stride, antialias, group, overlap, angles, near_misses : optional
         As of `DenseDetector`.
     n_threads : int, optional
         All processors if not given. Results do not depend on it.
     region : sequence of int, optional
-        `x, y, w, h` in pixels: look there only.
+        `x, y, w, h` in pixels: search only there.
     mask : ndarray of shape (h, w), dtype bool or uint8, optional
-        For each pixel of the picture whether windows may have their centre there.
+        Whether windows may have their centre at each pixel of the picture.
 
     Returns
     -------
@@ -347,7 +347,7 @@ def detect_dense(  # noqa: PLR0913  the settings of `DenseDetector`
     SettingsError
         If a setting is out of range.
     ValueError or TypeError
-        If `image` is no picture.
+        If `image` is not a picture.
 
     Examples
     --------

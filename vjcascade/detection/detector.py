@@ -38,13 +38,13 @@ class Detector:
         A detection needs more raw windows than this (as in OpenCV, 3 asks for four); 0 returns raw windows.
     min_size, max_size : Size or tuple of int or None
         Bounds on the width and height of the object in pixels. As in OpenCV, where no scale lies between
-        them, the one nearest to `min_size` is scanned all the same.
+        them, the one nearest to `min_size` is still scanned.
     min_ranking_score : float
-        A detection's ranking score is at least this; 0 keeps all. OpenCV knows no such bound.
+        A detection's ranking score is at least this; 0 keeps all. OpenCV has no such bound.
     n_threads : int or None
         All processors if not given. Results do not depend on it.
     scanners : tuple of Scanner
-        Made from the cascades; not for the constructor.
+        Made from the cascades; not an argument of the constructor.
 
     Raises
     ------
@@ -106,7 +106,7 @@ class Detector:
         Raises
         ------
         ValueError or TypeError
-            If `image` is no picture.
+            If `image` is not a picture.
         SettingsError
             If the detector has several cascades.
         """
@@ -131,7 +131,7 @@ class Detector:
         Raises
         ------
         ValueError or TypeError
-            If `image` is no picture.
+            If `image` is not a picture.
         """
         gray = to_gray(image)
         size = Size(gray.shape[1], gray.shape[0])
@@ -216,7 +216,7 @@ def detect(  # noqa: PLR0913  the settings of `Detector`
     SettingsError
         If a setting is out of range.
     ValueError or TypeError
-        If `image` is no picture.
+        If `image` is not a picture.
 
     Examples
     --------

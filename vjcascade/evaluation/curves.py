@@ -69,7 +69,7 @@ class Score(StrEnum):
 
 
 class Ties(StrEnum):
-    """What becomes of detections with equal scores.
+    """How detections with equal scores count.
 
     Examples
     --------

@@ -136,7 +136,7 @@ class Evaluation:
     scenes : Scenes
         Pictures and true boxes.
     protocol : Protocol
-        How models are judged.
+        How models are evaluated.
     models : tuple of ModelResult
         In the order given.
     sizes : tuple of SizeClass
@@ -217,7 +217,7 @@ def evaluate(
     scenes : Scenes
         From `read_scenes`. Neither training nor tuning should have seen them.
     protocol : Protocol, optional
-        How models are judged.
+        How models are evaluated.
     n_threads : int, optional
         Pictures that are searched at the same time; all processors if not given. Results do not depend on it.
     progress : callable, optional

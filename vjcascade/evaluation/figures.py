@@ -121,7 +121,7 @@ def figures_for(false_alarms_per_picture: float, counts: Sequence[int]) -> tuple
     false_alarms_per_picture : float
         Where recall is read that models are ranked by.
     counts : sequence of int
-        Numbers of false alarms in all scenes together at which recall is read, too.
+        Total numbers of false alarms at which recall is given, too.
 
     Returns
     -------

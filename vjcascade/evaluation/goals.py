@@ -70,16 +70,16 @@ class Figures:
 
 @dataclass(frozen=True)
 class Goal:
-    """What an operating point is chosen for; with none of the three, for the best F1.
+    """The goal that an operating point is chosen for; the best F1 if none of the three is given.
 
     Attributes
     ----------
     recall : float or None
-        At least this share of the objects found, with as few false alarms as possible.
+        Lowest recall to accept, with as few false alarms as possible.
     false_alarms_per_picture : float or None
-        At most so many, with as many objects found as possible.
+        Most false alarms per picture to accept, with the highest recall.
     precision : float or None
-        At least this share of the detections right, with as many objects found as possible.
+        Lowest precision to accept, with the highest recall.
 
     Raises
     ------

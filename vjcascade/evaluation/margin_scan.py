@@ -33,7 +33,7 @@ MAX_WINDOWS = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class MarginScan:
-    """Windows of a picture that pass a cascade's first stages, with their sums in all later ones.
+    """Windows of a picture that pass a cascade's first stages, with their sums in all later stages.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class MarginScan:
 
     @property
     def margins(self) -> NDArray[np.float64]:
-        """By how much sums lie above the thresholds of their stages, in the shape of `sums`."""
+        """Sums minus the thresholds of their stages, in the shape of `sums`."""
         margins: NDArray[np.float64] = self.sums - self.cascade.effective_thresholds[self.n_fixed - 1 :]
         return margins
 
@@ -195,7 +195,7 @@ class MarginScan:
         min_size: tuple[int, int] | None = None,
         max_size: tuple[int, int] | None = None,
     ) -> list[Detections]:
-        """Return what `detections` returns for each of several `min_neighbors`; likeness of windows is told once.
+        """Return what `detections` returns for each of several `min_neighbors`; windows are compared only once.
 
         Parameters
         ----------
@@ -266,12 +266,12 @@ def scan_margins(
     cascade : Cascade
         The whole model.
     n_fixed : int
-        The stages that all settings to be tried have in common, from 1 (the first one decides which windows OpenCV
-        passes over) to all. Each stage fewer keeps about twice as many windows.
+        The stages that all settings to try have in common, from 1 (the first one decides which windows OpenCV
+        skips) to all. With each stage fewer, about twice as many windows are kept.
     scale_factor : float, optional
         Ratio of neighbouring scales, > 1.
     max_windows : int, optional
-        Most windows to keep; a picture with more is refused.
+        Maximum number of windows to keep; a picture with more is refused.
     n_threads : int, optional
         All processors if not given. Results do not depend on it.
 
@@ -285,7 +285,7 @@ def scan_margins(
     SettingsError
         If a setting is out of range, or more than `max_windows` windows pass the fixed stages.
     ValueError or TypeError
-        If `image` is no picture.
+        If `image` is not a picture.
 
     Examples
     --------

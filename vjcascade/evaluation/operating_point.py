@@ -23,7 +23,7 @@ MAX_SIDE = 1_000_000
 class OperatingPoint:
     """How a model is used: its stages and thresholds, and the settings of the detector.
 
-    The ranges are those of a file that anybody may have written: what lies outside is refused.
+    Values are checked, as they may come from a file that anybody wrote.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ class OperatingPoint:
         return Detector(self.used_part(cascade), n_threads=n_threads, **self.settings)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values, of which the constructor makes it again."""
+        """Return the fields as plain JSON values, which the constructor accepts."""
         return {**asdict(self), "min_size": list(self.min_size) if self.min_size else None}
 
     def __str__(self) -> str:

@@ -22,7 +22,7 @@ CURVE_NEIGHBORS = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Protocol:
-    """How models are judged.
+    """How models are evaluated.
 
     Attributes
     ----------
@@ -31,11 +31,11 @@ class Protocol:
     score : Score
         What detections are ranked by.
     ties : Ties
-        What becomes of detections with equal scores.
+        How detections with equal scores count.
     false_alarms_per_picture : float
-        Where recall is read that models are ranked by; > 0.
+        False alarms per picture at which recall ranks the models; > 0.
     counts : tuple of int
-        Numbers of false alarms in all scenes together at which recall is read, too.
+        Total numbers of false alarms at which recall is given, too.
     size_bounds : tuple of float or None
         Heights between classes of objects; if None, they are thirds of the objects in the scenes.
     n_resamples, level, seed : int, float, int
@@ -95,7 +95,7 @@ class Protocol:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A model that takes part.
+    """A model to evaluate.
 
     Attributes
     ----------

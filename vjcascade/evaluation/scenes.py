@@ -77,7 +77,7 @@ class Scenes:
     scenes : tuple of Scene
         In its order; there is at least one object in them.
     format : str
-        What the source was taken for, as "COCO JSON".
+        The format of the source, such as "COCO JSON".
     notes : tuple of str
         What the reader had to assume.
 
@@ -132,7 +132,7 @@ def read_scenes(
     category_optional: bool = False,
     cut: bool = True,
 ) -> Scenes:
-    r"""Read scenes; what is in the file, not its name, tells its format.
+    r"""Read labelled scenes; the format is recognised by the content of the file, not by its name.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def read_scenes(
         Names of pictures are relative to the folder of the file. Or an archive or address with one of these and its
         pictures; see `vjcascade.storage`.
     pictures : path, optional
-        A folder where the pictures are looked for first.
+        A folder to look for the pictures in first.
     category : str, optional
         The kind of object, needed where the annotations have several. Pictures of others only have no objects.
     all_pictures : bool

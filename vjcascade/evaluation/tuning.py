@@ -44,7 +44,7 @@ TOTAL_WINDOWS = 3_000_000
 
 @dataclass(frozen=True)
 class Tuning:
-    """An operating point, and what it reaches.
+    """An operating point, and its figures.
 
     Attributes
     ----------
@@ -53,11 +53,11 @@ class Tuning:
     goal : Goal
         What for.
     before, after : Figures
-        On the scenes, with default settings and at the point. The second flatters, since the point was chosen there.
+        On the scenes, with default settings and at the point. The second is optimistic: the point was chosen there.
     cross_validated : Figures or None
         At points chosen on the other scenes, four fifths of them; None if there is one scene only.
     meets_goal : bool
-        Whether the scenes allow to reach the goal; if not, the point is the one that comes nearest.
+        Whether the goal can be reached on these scenes; if not, the point is the one that comes closest.
     """
 
     point: OperatingPoint
@@ -87,11 +87,11 @@ def tune(  # noqa: PLR0913  each is a user's choice
 ) -> Tuning:
     """Choose the operating point of a model on labelled scenes.
 
-    Settings that differ from the best one by no more than one object are ties. Of these, those are kept whose
+    Settings that differ from the best one by no more than one object are ties. Of these, those win whose
     neighbours in the grid (a stage more or less, the next shift, the next `min_neighbors`) do best on average: what
     is good in a wide range is more likely to be good on other pictures than a lucky spike. Where ranges are as good
-    within one object again, the one nearest to the model as it is wins, which suits programs that know no ranking
-    scores. The limit of these lies in the middle between the last detection kept and the next one.
+    within one object again, the one nearest to the unchanged model wins, which suits programs without ranking
+    scores. The score limit lies halfway between the last detection kept and the next one.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def tune(  # noqa: PLR0913  each is a user's choice
     goal : Goal, optional
         The best F1 if not given.
     rule : MatchingRule, optional
-        Says what a hit is; `IoU` if not given.
+        What counts as a hit; `IoU` if not given.
     ignored : sequence of array_like of shape (n, 4), optional
         Regions of each picture where nothing counts.
     n_threads : int, optional
@@ -172,7 +172,7 @@ class _Judge:
     ignored: Sequence[ArrayLike]
 
     def matches(self, found: Sequence[Detections]) -> list[Matches]:
-        """Judge the detections in all pictures."""
+        """Match the detections in all pictures with the true boxes."""
         return [
             self.rule.match(one.boxes, one.ranking_scores, boxes, regions)
             for one, boxes, regions in zip(found, self.truth, self.ignored, strict=True)

@@ -156,7 +156,7 @@ class History:
     mean_positive : ndarray of shape (h, w), dtype uint8, or None
         The mean of the positives.
     ended : str
-        Why the last training ended; empty if it is under way or was stopped.
+        Why the last training ended; empty if it is running or was stopped.
     """
 
     stages: dict[int, StageHistory] = field(default_factory=dict)

@@ -66,7 +66,7 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
 ) -> Cascade:
     """Train a cascade from crops of the object and photos without it, on disk or in memory.
 
-    The same pixels give the same stages, wherever they come from.
+    The same pixels give the same stages, from whatever source.
 
     Parameters
     ----------
@@ -79,29 +79,29 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
         to ignore), or annotations; `positives` itself, if it tells boxes in photos. Or photos in memory, each of
         shape (h, w) or (h, w, 3).
     output : path, optional
-        Folder for the model, ``cascade.xml``; made if need be. It is written after every stage. Beside it,
+        Folder for the model, ``cascade.xml``; created if missing. It is written after every stage. Beside it,
         events and pictures are kept for ``vjcascade report``. If not given, nothing is written, except that features
         that do not fit into memory are kept in a temporary file.
     settings : TrainingSettings, optional
         The defaults if not given; see `preset_settings`.
     window : Size or pair of int, optional
-        Width and height of the training window in pixels; proposed from the crops if not given.
+        Width and height of the training window in pixels; chosen from the crops if not given.
     min_side : int, optional
         Crops whose shorter side is smaller are not used.
     label : str, optional
         The kind of object, where annotations have several; of the scenes to validate with, too.
     more_negatives : sequence
-        Further sources, each like `negatives`. All of these serve training; photos to measure with are held out of
+        More sources, each like `negatives`. All of these are trained on; photos for validation are held out of
         `negatives` only.
     continue_from : path, optional
-        A model to add stages to, trained here or by others; `output` gets a copy that grows. `max_stages` counts its
-        stages, too. A run that is resumed knows it.
+        A model to add stages to, trained here or elsewhere; `output` gets a copy that grows. `max_stages` counts its
+        stages, too. Not needed again to resume.
     validate : path or Scenes, optional
-        Labelled scenes as for `vjcascade.evaluation.read_scenes`, of which training sees nothing: after each stage the
-        cascade is tried on them. Training ends when the best F1 there has not become better for three stages. The best
+        Labelled scenes as for `vjcascade.evaluation.read_scenes`, not seen by training: after each stage the
+        cascade is measured on them. Training stops early when the best F1 has not improved for three stages. The best
         number of stages becomes the model's operating point; see `vjcascade.evaluation.OperatingPoint`.
     resume : bool
-        Go on with the model in `output`.
+        Continue the model in `output`.
     overwrite : bool
         Replace the model in `output`.
     strict : bool
@@ -127,7 +127,7 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
     ------
     SourceError
         If a source is not usable (no such folder, an array that is no picture, too few crops), `strict` finds fault, or
-        scenes are among the pictures to train on.
+        scenes are also among the training pictures.
     SettingsError
         If settings, window, memory or threads cannot be used, or contradict each other or the model in `output`;
         or if another run is writing there.

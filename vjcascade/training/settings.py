@@ -59,25 +59,25 @@ class Mirror(StrEnum):
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """What a training run is asked to do.
+    """Settings of a training run.
 
     Attributes
     ----------
     booster : str
         Name in the registry.
     costs : Costs
-        What a missed positive and a false alarm cost; anything that `vjcascade.boosters.costs.parse_costs` takes.
+        Costs of a missed positive and of a false alarm; anything that `vjcascade.boosters.costs.parse_costs` takes.
     features : FeatureType
         haar, or lbp: a twentieth of the features, so training is faster and needs less memory; less accurate.
     mode : HaarMode
         Kinds of Haar features in the pool; ignored for lbp.
     copies : int or None
-        Altered copies of each crop, shifted, scaled and turned a little; None for as many as bring crops and
-        copies to about 3,200, at most 15 of each.
+        Augmentation: altered copies of each crop, shifted, scaled and rotated a little; None for as many as bring crops
+        and copies to about 3,200, at most 15 of each.
     mirror : Mirror
         Whether every second copy is mirrored: auto does so unless crops can be distinguished from their mirror images.
     hit_rate : float
-        Share of positives that each stage must pass, in (0, 1]; all but one of those held out where they are too few
+        Share of positives that each stage must pass, in (0, 1]; all but one of the held-out ones if they are too few
         for it.
     false_alarm_rate : float
         Share of negatives that a stage may pass, in (0, 1).
@@ -96,17 +96,17 @@ class TrainingSettings:
         Maximum number of windows in a stage; positives beyond half of it, or beyond what the negatives leave, are
         left out.
     held_out : float
-        Share of positives and photos kept from training to measure with, in [0, 0.5].
-        Thresholds are tuned on the positives held out, so hit rates measured on these are slightly optimistic.
+        Share of positives and photos held out as a validation set, in [0, 0.5].
+        Thresholds are tuned on its positives, so hit rates measured on them are slightly optimistic.
     max_windows : int
-        Maximum number of windows that mining for one stage looks at.
+        Maximum number of windows that mining scans for one stage.
     hardest_negatives : bool
-        Of the windows that mining finds, prefer those that pass the last stage by most. It looks at more windows then;
+        Of the windows that mining finds, prefer those that pass the last stage by the largest margin. It scans more;
         false-alarm rates that are measured on training windows come out too high.
     baseline : bool
-        Also train plain AdaBoost with an a-posteriori threshold on each stage's windows, to compare.
+        Also train plain AdaBoost with its threshold set afterwards on each stage's windows, for comparison.
     seed : int
-        Of all random choices.
+        Random seed.
 
     Raises
     ------
