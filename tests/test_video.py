@@ -81,7 +81,7 @@ def test_cut_video_is_refused(tmp_path):
         read_frames(path)
 
 
-@pytest.mark.parametrize(("name", "words"), [("missing.mp4", "no such file"), (".", "but a folder")])
+@pytest.mark.parametrize(("name", "words"), [("missing.mp4", "no such file"), (".", "this is a folder")])
 def test_missing_video_is_refused(tmp_path, name, words):
     with pytest.raises(ImageError, match=words):
         read_frames(tmp_path / name)
@@ -196,7 +196,7 @@ def test_absent_camera_is_one_sentence_without_opencvs_chatter():
         "try: camera_frames(97)\n"
         "except DeviceError as error: print(error)\n"
     )
-    assert result.stdout.startswith("camera 97 is not there")
+    assert result.stdout.startswith("camera 97 is missing")
     assert result.stderr == ""
 
 

@@ -111,7 +111,7 @@ def test_unreadable_pictures_are_named_and_the_others_searched(run, accept_all, 
     ran = run("detect", accept_all, folder, tmp_path / "missing.png", *RAW)
     assert ran.code == 2
     assert ran.out.count("1 detection:") == 2
-    assert "broken.png: this is no picture" in ran.err
+    assert "broken.png: this is not a picture" in ran.err
     assert "missing.png: cannot be opened" in ran.err
     assert "could not be read: 2 of 4" in ran.err
 
@@ -192,7 +192,7 @@ def test_results_of_an_earlier_run_are_replaced(run, accept_all, picture, tmp_pa
 def test_places_that_cannot_be_written_are_refused_before_the_work(run, accept_all, picture, options):
     ran = run("detect", accept_all, picture, *options)
     assert (ran.code, ran.out) == (2, "")
-    assert "give another place" in ran.err
+    assert "give another path" in ran.err
 
 
 def test_where_nothing_is_drawn_no_folder_is_left(run, accept_all, tmp_path):
@@ -278,7 +278,7 @@ def test_names_with_line_breaks_stay_on_their_line(run, accept_all, texture, tmp
         ran.out == f"{tmp_path}/a.png: 0 detections\\nb.png: 1 detection: 0 0 24 24 "
         "(score 0.50, 1 neighbor, ranking score 0.7)\n"
     )
-    assert f"cannot be searched: {tmp_path}/bad\\nname.png: this is no picture" in ran.err
+    assert f"cannot be searched: {tmp_path}/bad\\nname.png: this is not a picture" in ran.err
 
 
 @pytest.mark.parametrize("options", [(), ("--dense",), ("--dense", "--group", "nms")])

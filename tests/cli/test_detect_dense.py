@@ -110,7 +110,7 @@ def test_csv_and_text_tell_angles(run, accept_all, picture):
         (("--dense", "--overlap", "2"), "overlap 2"),
         (("--dense", "--stride", "0"), "stride"),
         (("--dense", "--memory", "3", "--group", "none"), "memory of frames groups"),
-        (("--dense", "--memory", "3"), "a.png is no video: give videos only"),
+        (("--dense", "--memory", "3"), "a.png is not a video: give only videos"),
         (("--dense", "--mask", "nowhere.png"), "nowhere.png"),
         (("--dense", "--mask", "small.png"), "mask"),
     ],

@@ -166,8 +166,8 @@ def test_wrong_settings(run, scenes, more, reason):
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ([], "give a model or several"),
-        (["model.xml"], "give a model or several"),
+        ([], "give one model or more"),
+        (["model.xml"], "give one model or more"),
         (["no such.xml", "scenes.txt"], "no such.xml"),
         (["frontalfaces", "scenes.txt"], "no model file 'frontalfaces'"),
         (["model.xml", "scene.txt"], "did you mean scenes.txt?"),

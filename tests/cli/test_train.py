@@ -170,7 +170,7 @@ def test_negatives_run_out(run, easy, rng):
     assert end.startswith("training ended early")
     assert "no negative window can be found" in end
     assert re.search(r"[\d,]+ windows were scanned", end)
-    assert "one weak classifier separates everything" in ran.out
+    assert "one weak classifier separates all windows" in ran.out
 
 
 def test_positives_are_used_up(run, tmp_path):
@@ -381,7 +381,7 @@ def test_a_model_that_was_edited_is_not_resumed(run, easy):
     assert ran.code == 2
     assert ran.err == (
         f"vjcascade: error: {path} cannot be resumed: it is not the model that this run saved, its stages were "
-        "changed since. Bring back the one that was saved, or overwrite it; to go on from this one, give it as "
+        "changed since. Restore the one that was saved, or overwrite it; to train on from this one, give it as "
         "--continue, with another output folder\n"
     )
     assert path.read_bytes() == edited

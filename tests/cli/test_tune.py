@@ -33,7 +33,7 @@ def test_a_model_is_tuned(run, scenes):
         for start in ("before: recall", "after: recall", "on other scenes: recall")
     )
     assert before.endswith("(default settings)")
-    assert "which flatters" in after
+    assert "so optimistic" in after
     assert "cross-validated" in elsewhere
     assert "are few; such figures may be off" in ran.out
     tuned = Cascade.load(scenes / "tuned.xml")

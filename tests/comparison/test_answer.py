@@ -101,7 +101,7 @@ def test_without_a_baseline_there_is_no_verdict():
 
 def test_the_baseline_may_be_the_best():
     text = text_of(comparison_of(TUNED, weak_of(5, 5, 8, 9)))
-    assert "That is AdaBoost with a threshold set afterwards itself" in text
+    assert "That is AdaBoost with a threshold set afterwards, the baseline itself" in text
     assert "csb0 at 1:1 lets 50% of the negatives pass and AdaBoost" in text
 
 

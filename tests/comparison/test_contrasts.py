@@ -121,7 +121,7 @@ second = {booster = "adaboost", rule = "natural"}
 def test_files_that_are_no_questions_are_refused(tmp_path, text, reason):
     path = tmp_path / "asked.toml"
     path.write_text(text)
-    with pytest.raises(SourceError, match=r"asked\.toml is no list of contrasts: ") as caught:
+    with pytest.raises(SourceError, match=r"asked\.toml is not a list of contrasts: ") as caught:
         read_contrasts(path)
     assert reason in str(caught.value)
 
@@ -135,5 +135,5 @@ def test_a_file_that_is_not_there(tmp_path):
 def test_any_text_is_refused(tmp_path_factory, text):
     path = tmp_path_factory.mktemp("any") / "asked.toml"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
-    with pytest.raises(SourceError, match=r"asked\.toml is no list of contrasts"):
+    with pytest.raises(SourceError, match=r"asked\.toml is not a list of contrasts"):
         read_contrasts(path)

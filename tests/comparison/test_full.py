@@ -292,7 +292,7 @@ def test_misuse_is_met_with_a_sentence(data, tmp_path, entries, options, sentenc
 def test_what_is_trained_on_is_not_tested_on(data, tmp_path):
     sources, scenes = data
     for source in (sources.positives.report.source, f"{sources.photos.report.source}/."):
-        with pytest.raises(SourceError, match="is given to train on and to test on"):
+        with pytest.raises(SourceError, match="is given for training and for testing"):
             compare_full(sources, replace(scenes, source=source), tmp_path, TWO, BRIEF)
     photo = sources.photos.photos[3].path
     mixed = replace(scenes, scenes=(*scenes.scenes, replace(scenes.scenes[1], path=photo)))
@@ -302,7 +302,7 @@ def test_what_is_trained_on_is_not_tested_on(data, tmp_path):
 
 def test_the_output_does_not_lie_in_a_source(data, tmp_path):
     for source in (data[0].positives.report.source, data[0].photos.report.source):
-        with pytest.raises(SettingsError, match=r"the output folder .* lies in .*; take another"):
+        with pytest.raises(SettingsError, match=r"the output folder .* lies in .*; choose another"):
             compare_full(*data, Path(source) / "out", TWO, BRIEF)
         assert not (Path(source) / "out").exists()
 

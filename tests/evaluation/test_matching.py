@@ -339,7 +339,7 @@ def test_only_objects_of_some_heights_count():
     assert large.n_objects == 2
     assert large.hits.tolist() == [False, True, False, False]
     assert large.false_alarms.tolist() == [0, 0, 0, 1]
-    with pytest.raises(SettingsError, match="not told apart by size"):
+    with pytest.raises(SettingsError, match="have no figures by size"):
         within_heights(FDDB(is_continuous=True).match(found, [4, 3, 2, 1], truth), found, truth, 0, 20)
 
 

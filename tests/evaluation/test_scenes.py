@@ -15,7 +15,7 @@ from vjcascade.imaging import write_image
 @pytest.mark.parametrize(
     ("lines", "sentence"),
     [
-        (["a.png 0"], "has no box"),
+        (["a.png 0"], "has no boxes"),
         (
             ["a.png 1 2 2 9 9", "b.png 1 2 2 9 9"],
             r"(?s)1 line .* cannot be used.*info.dat:2: b.png: not found",

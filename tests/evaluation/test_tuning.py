@@ -156,7 +156,7 @@ def test_progress_ends_where_it_said(cascade, pictures, boxes):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"boxes": [np.empty((0, 4))] * 8}, "there is no box in the scenes"),
+        ({"boxes": [np.empty((0, 4))] * 8}, "the scenes have no boxes"),
         ({"boxes": [np.empty((0, 4))] * 7}, "8 pictures need as many sets of boxes, these are 7"),
         (
             {"ignored": [np.empty((0, 4))] * 7},

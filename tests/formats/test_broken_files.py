@@ -51,10 +51,10 @@ BROKEN = {
         edited("</height>", "</hight>"),
         "line 15: not well-formed XML (mismatched tag): </hight> closes <height>",
     ),
-    "something after the end": (GOOD + "<a/>", "'<a/>' follows after </opencv_storage>"),
+    "something after the end": (GOOD + "<a/>", "'<a/>' follows </opencv_storage>"),
     "another file after the end": (
         GOOD + GOOD,
-        "follows after </opencv_storage>, where OpenCV refuses the file",
+        "follows </opencv_storage>, so OpenCV refuses the file",
     ),
     "blank line first": ("\n" + GOOD, "line 2: the file must begin with <?xml, else OpenCV refuses it"),
     "blank first": (" " + GOOD, "line 1: the file must begin with <?xml, else OpenCV refuses it"),

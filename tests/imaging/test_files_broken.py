@@ -97,14 +97,14 @@ def test_cut_files_are_refused(tmp_path, photo, kind, options):
     ("data", "reason"),
     [
         pytest.param(b"", "the file is empty", id="empty"),
-        pytest.param(b"this is text", "no picture", id="text"),
-        pytest.param(b"BMx and text", "no picture", id="text like BMP"),
+        pytest.param(b"this is text", "not a picture", id="text"),
+        pytest.param(b"BMx and text", "not a picture", id="text like BMP"),
         pytest.param(b"P5 two three 255\n", "damaged", id="text like PGM"),
         pytest.param(
-            b"%!PS-Adobe-3.0 EPSF-3.0\n", "no picture", id="a format that Pillow knows and we do not"
+            b"%!PS-Adobe-3.0 EPSF-3.0\n", "not a picture", id="a format that Pillow knows and we do not"
         ),
-        pytest.param(b"<svg xmlns='http://www.w3.org/2000/svg'/>", "no picture", id="svg"),
-        pytest.param(b"\x89PNG\r\n\x1a\n" + bytes(40), "no picture", id="PNG header only"),
+        pytest.param(b"<svg xmlns='http://www.w3.org/2000/svg'/>", "not a picture", id="svg"),
+        pytest.param(b"\x89PNG\r\n\x1a\n" + bytes(40), "not a picture", id="PNG header only"),
     ],
 )
 def test_fake_files_are_refused(tmp_path, data, reason):

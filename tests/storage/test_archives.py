@@ -186,7 +186,7 @@ def test_annotations_in_an_archive_come_with_their_pictures(
     assert len(scenes) == len(pictures)
     assert scenes.source == str(tmp_path / "scenes.tar")
     (tmp_path / "plain.tar").write_bytes(tar_of(pictures))
-    with pytest.raises(SourceError, match="tells no boxes"):
+    with pytest.raises(SourceError, match="has no boxes"):
         read_scenes(tmp_path / "plain.tar")
 
 

@@ -77,9 +77,9 @@ def test_crops_decide_whether_they_may_be_mirrored(tmp_path, rng):
 
 def test_what_cannot_be_used_is_refused(tmp_path, disc, rng):
     save(tmp_path / "pos", [easy_positive(rng)])
-    with pytest.raises(SettingsError, match="is none"):
+    with pytest.raises(SettingsError, match="is not one"):
         read_originals(tmp_path / "pos", transparent=3)
-    with pytest.raises(SettingsError, match="give that one, too"):
+    with pytest.raises(SettingsError, match="give that level, too"):
         read_originals(disc, tolerance=3)
     with pytest.raises(SourceError, match="all of it is transparent"):
         read_originals(disc, transparent=200)

@@ -254,7 +254,7 @@ def test_a_model_that_was_edited_is_not_resumed(tmp_path, retained, edit, keeps)
     else:
         assert f"{path} cannot be resumed: it is not the model that this run saved" in str(caught.value)
         assert (
-            "Bring back the one that was saved, or overwrite it; to go on from this one, give it as continue_from"
+            "Restore the one that was saved, or overwrite it; to train on from this one, give it as continue_from"
             in str(caught.value)
         )
     assert (path.read_bytes(), names(tmp_path)) == (edited, [MODEL_NAME, "negatives-2.npz"])
@@ -408,10 +408,10 @@ DAMAGES = [
     [
         (lambda stages: stages[:1], "it has 2 stages and records of 1"),
         (lambda stages: [stages[0], {**stages[1], "unknown": 1}], "record of stages is damaged .*unknown"),
-        (lambda stages: [stages[0], {**stages[1], "tuned": 0.5}], "of its stages is damaged"),
-        (lambda stages: [stages[0], {"stage": 2}], "of its stages is damaged .*n_weak"),
-        (lambda stages: [stages[0], "stage 2"], "of its stages is damaged .*'stage 2'"),
-        *[(damaged(name, value), f"of its stages is damaged .*{name} ") for name, value in DAMAGES],
+        (lambda stages: [stages[0], {**stages[1], "tuned": 0.5}], "record of stages is damaged"),
+        (lambda stages: [stages[0], {"stage": 2}], "record of stages is damaged .*n_weak"),
+        (lambda stages: [stages[0], "stage 2"], "record of stages is damaged .*'stage 2'"),
+        *[(damaged(name, value), f"record of stages is damaged .*{name} ") for name, value in DAMAGES],
         (damaged("tuned", {"threshold": 0.5, "hit_rate": 2.0, "false_alarm_rate": 0.5}), r"hit_rate 2\.0"),
     ],
 )

@@ -206,7 +206,7 @@ def test_negatives_run_out(tmp_path, rng):
     assert f"training ended early with {pluralize(cascade.n_stages, 'stage')}: " in notes[-1]
     assert "windows were scanned, all there are" in notes[-1]
     assert records[0].n_weak == 1
-    assert any("one weak classifier separates everything" in note for note in notes)
+    assert any("one weak classifier separates all windows" in note for note in notes)
     assert Cascade.load(tmp_path / MODEL_NAME).n_stages == cascade.n_stages
 
 
@@ -258,7 +258,7 @@ def test_events_come_in_order(tmp_path):
     assert list(parts) == [f"stage {n}: {kind}" for n in (1, 2, 3, 4) for kind in kinds]
     assert [e.record.stage for e in events if isinstance(e, StageDone)] == [1, 2, 3, 4]
     assert isinstance(events[0], RunBegun)
-    assert "training on 96 positives and 80 negatives a stage" in events[1].text
+    assert "training on 96 positives and 80 negatives per stage" in events[1].text
     assert events[-1] == Ended("training ended with 4 stages: the maximum number of stages is reached")
 
 
@@ -276,7 +276,7 @@ def test_only_perfect_separation_is_called_too_easy(tmp_path, rng):
     settings = replace(SETTINGS, max_weak=1, max_stages=2)
     _, records, notes = run(tmp_path, *doubles.hard_data(rng), settings)
     assert all(r.n_weak == 1 and r.tuned.false_alarm_rate > 0 for r in records)
-    assert not any("separates everything" in note for note in notes)
+    assert not any("separates all windows" in note for note in notes)
 
 
 def test_every_mining_has_a_seed_of_its_own(tmp_path, monkeypatch):

@@ -129,7 +129,7 @@ def test_pictures_that_are_missing_or_damaged_are_named(data_set):
     (data_set / "images" / "train" / "a.png").write_bytes(b"no picture")
     (fault,) = read_annotations(data_set).faults
     assert "a.txt: " in fault.reason
-    assert "no picture" in fault.reason
+    assert "not a picture" in fault.reason
     (data_set / "images" / "train" / "a.png").unlink()
     (fault,) = read_yolo(data_set / "labels" / "train").faults
     assert fault.reason.startswith("a.txt: there is no picture of this name")
