@@ -249,7 +249,11 @@ CROPS = np.random.default_rng(0).integers(0, 256, (12, 8, 8), np.uint8)
             [CROPS[0]],
             "positives: array 0: a picture of dtype int64 has no fixed white",
         ),
-        (CROPS, [CROPS[0], CROPS.ravel()], r"negatives: array 1: an array of shape \(768,\) is not a picture"),
+        (
+            CROPS,
+            [CROPS[0], CROPS.ravel()],
+            r"negatives: array 1: an array of shape \(768,\) is not a picture",
+        ),
         (CROPS, [CROPS[0], np.zeros((0, 9), np.uint8)], r"negatives: array 1: an array of shape \(0, 9\)"),
         (CROPS, [-1.0 * CROPS[0]], "negatives: array 0: a float picture must lie in 0 to 1"),
         (CROPS, ["photo.png"], "negatives: array 0: a picture must be a numpy array, not str"),

@@ -51,7 +51,7 @@ MIN_OTHERS = 100
 
 @dataclass(frozen=True, eq=False)
 class DataCheck:
-    """What was seen in a data set.
+    """The result of checking a data set.
 
     Attributes
     ----------
@@ -68,11 +68,11 @@ class DataCheck:
     alignment : Alignment
         Mean of the crops, and how they lie beside it.
     reach : Reach
-        How far the photos can feed training.
+        For how many stages the photos have negatives.
     n_searched : int
         Photos that were searched for objects.
     not_done : tuple of str
-        What could not be looked at, and why, in sentences.
+        What could not be checked, and why, in sentences.
     label : str, optional
         The kind of object, where annotations have several.
     """
@@ -91,7 +91,7 @@ class DataCheck:
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
-        """Findings that something should be done about."""
+        """Findings that need action."""
         return tuple(one for one in self.findings if one.level is Level.WARNING)
 
 
@@ -107,14 +107,14 @@ def check(  # noqa: PLR0913  as `vjcascade.train`, which it looks ahead to
     n_threads: int | None = None,
     listener: Listener = null_listener,
 ) -> DataCheck:
-    """Look at crops and photos as training would read them.
+    """Check crops and photos as training would read them.
 
     Parameters
     ----------
     positives, negatives : path or sequence of ndarray
         As for `vjcascade.train`.
     settings : TrainingSettings, optional
-        Of the training that is planned: they decide what is held out, and how many negatives stages need. The
+        Settings of the planned training, which decide what is held out and how many negatives stages need. The
         defaults if not given.
     window : Size or pair of int, optional
         Training window; chosen from the crops if not given.
@@ -197,7 +197,7 @@ class _Check:
         self._not_done: list[str] = []
 
     def run(self) -> DataCheck:
-        """Look at everything."""
+        """Run all checks."""
         findings = [
             *plain.unused(self._positives.report),
             *plain.unused(self._photos.report),

@@ -33,13 +33,13 @@ def label(
         Folder of photos.
     model : path
         Model that proposes boxes: cascade file, folder of a training run, or name of a model on this machine, such as
-        frontalface. If not given, the best one that was trained on this page before, if there is one.
+        frontalface. If not given, the best one trained on this page so far, if any.
     labels : str
         Kinds of objects to draw; object if not given. More can be added on the page.
     boxes : path
-        Boxes to begin with, in any format that vjcascade train takes; of photos that have none yet.
+        Boxes to start from, in any format that vjcascade train takes; only for photos that have none yet.
     output : path
-        File for the boxes, in COCO's JSON; every change is in it at once.
+        File for the boxes, as COCO JSON; every change is saved at once.
     negatives : path
         More folders or lists of photos without the object, for training on the page.
     page : PageOptions

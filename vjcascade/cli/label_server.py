@@ -26,7 +26,7 @@ class PageOptions:
     Attributes
     ----------
     port : int
-        Port to listen on; one that stays the same for the folder if not given.
+        Port to listen on; if not given, one that stays the same for the folder.
     no_browser : bool
         Only print the address.
     """

@@ -24,7 +24,7 @@ def live(
     model : path
         Cascade file, folder of a training run, or name of a model on this machine.
     output : path
-        Folder for frames that are kept, and the boxes drawn in them; it can be labelled with vjcascade label.
+        Folder for the frames kept and the boxes drawn in them; open it with vjcascade label.
     page : PageOptions
         How the page is served.
     """

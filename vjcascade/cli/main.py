@@ -65,7 +65,7 @@ and then: vjcascade samples logo.png logos --photos photos --make 2000""",
 A model can propose boxes, put the most informative photos first, and be retrained on the page.
 
 The page is served to this machine only. Every box is saved at once, as COCO JSON beside the photos, and can be
-written in other formats. Needs the extra label: pip install 'vjcascade[label]'.
+written in other formats. Needs the extra label (in the project's folder: pip install '.[label]').
 
 For example: vjcascade label photos --model signs/cascade.xml
 and then: vjcascade train photos/labels.json photos/labels.json --output better""",

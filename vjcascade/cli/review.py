@@ -24,21 +24,21 @@ def review(
     output: Annotated[Path | None, Parameter(alias="-o", show_default="SCENES.reviewed.json")] = None,
     page: PageOptions | None = None,
 ) -> None:
-    """Look through what a model gets wrong, on a page in the browser.
+    """Review a model's errors on a page in the browser.
 
     Parameters
     ----------
     model : path
         Cascade file, folder of a training run, or name of a model on this machine, such as frontalface.
     scenes : path
-        Photos with true boxes, in any format that vjcascade train takes; what vjcascade label has written is corrected
+        Labelled photos, in any format that vjcascade train takes; files of vjcascade label are corrected
         in place.
     label : str
-        The kind of object, where the boxes are of several.
+        The kind of object, if the boxes have several.
     pictures : path
-        Folder where the pictures are looked for first; else beside the boxes.
+        Folder to look for the pictures in first; otherwise beside the boxes.
     output : path
-        File for the corrected boxes, in COCO's JSON; the scenes themselves stay as they are.
+        File for the corrected boxes, as COCO JSON; the scenes are not changed.
     page : PageOptions
         How the page is served.
     """

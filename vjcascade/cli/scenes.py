@@ -22,11 +22,11 @@ class SceneOptions:
     Attributes
     ----------
     label : str
-        The kind of object, where the boxes are of several. Pictures of others only have no objects.
+        The kind of object, if the boxes have several. Pictures with only other kinds count as without objects.
     pictures : path
-        Folder where the pictures are looked for first; else beside the boxes.
+        Folder to look for the pictures in first; otherwise beside the boxes.
     all_pictures : bool
-        Take the pictures of the folder that have no boxes for scenes without objects.
+        Count pictures of the folder without boxes as scenes without objects.
     """
 
     label: str | None = None
@@ -53,9 +53,9 @@ class HitOptions:
         What makes a detection a hit: iou (intersection over union), voc, viola-jones (centre and size), uiuc,
         uiuc-scale, fddb-discrete or fddb-continuous.
     min_overlap : float
-        Intersection over union with a true box that a hit needs, for iou and voc.
+        For iou and voc: lowest intersection over union with a true box for a hit.
     aspect : float
-        For iou: bring boxes to this ratio of width to height before they are compared, as 4.4 for licence plates.
+        For iou: change boxes to this aspect ratio before comparing them, for example 4.4 for licence plates.
     """
 
     rule: str = "iou"

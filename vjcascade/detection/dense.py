@@ -39,8 +39,8 @@ from vjcascade.types import Detections, Size
 class DenseDetector:
     """One or more cascades with their settings for dense detection; safe to share between threads.
 
-    Every window is looked at. (OpenCV skips windows to the right of one that the first stage rejects, loses last rows,
-    and at scales below 2 looks at every fourth window only.) That takes about 1.7 times as long, and small objects get
+    Every window is scanned. (OpenCV skips windows to the right of one that the first stage rejects, loses last rows,
+    and at scales below 2 scans only every fourth window.) That takes about 1.7 times as long, and small objects get
     up to four times as many windows, as do small false alarms: if these get too many, choose a larger `min_neighbors`.
     Every box lies inside the picture, and between `min_size` and `max_size`. Settings that `Detector` has, too, come
     first, by the same names and in the same order.
@@ -61,17 +61,17 @@ class DenseDetector:
     stride : int
         Distance of windows in both directions, in level pixels, at every scale.
     antialias : bool
-        Whether levels are made by area averages, which keep fine texture from turning into coarse patterns, as those
-        of training crops are. If not, bilinearly, as OpenCV does.
+        Whether levels are downsampled by area averaging, which avoids aliasing, as
+        training crops are. If not, bilinearly, as OpenCV does.
     group : Grouping or str
         "average", "weighted", "nms" or "none".
     overlap : float
         With "nms", the largest intersection over union of two detections, in [0, 1].
     angles : sequence of float
-        By how many degrees objects may be turned counter-clockwise; the picture is turned back by each of them. The
-        boxes of turned windows are upright, around the same centre.
+        Rotations of objects in degrees counter-clockwise; the picture is rotated back by each of them. The
+        boxes of rotated windows are upright, around the same centre.
     near_misses : int
-        Windows that the last so many stages reject count, too; their scores are negative, and their `stages` tell.
+        Also count windows that only the last N stages reject; their scores are negative, and `stages` is smaller.
     n_threads : int or None
         All processors if not given. Results do not depend on it.
     scanners : tuple of Scanner
@@ -144,11 +144,11 @@ class DenseDetector:
         image : ndarray
             Grey (h, w), RGB (h, w, 3) or RGBA (h, w, 4); see `vjcascade.imaging.to_gray` for the dtypes.
         region : sequence of int, optional
-            `x, y, w, h` in pixels: look there only, as if it were the picture; boxes are in pixels of the whole
-            picture all the same. What reaches beyond the picture is cut off.
+            `x, y, w, h` in pixels: search only there, as if it were the picture; boxes are still in pixels of the whole
+            picture. Parts beyond the picture are cut off.
         mask : ndarray of shape (h, w), dtype bool or uint8, optional
             For each pixel of the picture whether (not 0) windows may have their centre there. Pixel rows without any
-            save time, except where objects may be turned.
+            save time, except with rotations.
         progress : callable, optional
             `progress(done, total)` is called now and then while windows are grouped: millions take a while.
 
@@ -246,7 +246,7 @@ class DenseDetector:
         raw : Detections
             Raw windows of one cascade.
         n_pictures : int, optional
-            In how many pictures of one scene they were found: a detection needs as many times `min_neighbors`, and as
+            Number of pictures of one scene that they come from: a detection needs as many times `min_neighbors`, and as
             many times `min_ranking_score`.
         progress : callable, optional
             As for `detect`.

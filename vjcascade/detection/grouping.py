@@ -39,7 +39,7 @@ _INT32 = np.iinfo(np.int32)
 
 
 class Grouping(StrEnum):
-    """What dense detection makes of windows that lie close together.
+    """How dense detection merges overlapping windows.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def group_windows(
     -------
     Detections
         Mean boxes, largest score, sum of ranking scores and number of windows of each class; without
-        classes that lie inside a larger one that more windows speak for.
+        classes that lie inside a larger one with more windows.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def large_classes(classes: Detections, min_neighbors: int, eps: float = GROUP_EP
     Returns
     -------
     Detections
-        Those that are large enough and lie in no larger one that more windows speak for.
+        Those that are large enough and lie in no larger one with more windows.
     """
     large = classes.select(classes.neighbors > min_neighbors)
     return large.select(~inside_others(large.boxes, large.neighbors, eps))
@@ -169,8 +169,8 @@ def group_in_bounds(
     Returns
     -------
     Detections
-        Mean boxes, best first: most stages, then largest score, then first window; without classes that lie inside
-        one that more windows speak for.
+        Mean boxes, best first: most stages, then largest score, then first window; without classes inside
+        one with more windows.
 
     Examples
     --------
@@ -200,9 +200,9 @@ def group_in_bounds(
 def suppress_overlaps(
     raw: Detections, max_overlap: float, min_neighbors: int = 0, progress: Tell | None = None
 ) -> Detections:
-    """Keep the best window of each place, with its own box (non-maximum suppression).
+    """Keep the best window of each place, with its own box (non-maximum suppression, NMS).
 
-    The best window that is left is kept, and takes away all that overlap it by more than `max_overlap`; and so on.
+    Repeatedly, the best remaining window is kept, and all that overlap it by more than `max_overlap` are removed.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def suppress_overlaps(
     max_overlap : float
         Largest intersection over union of two windows that may both stay, in [0, 1].
     min_neighbors : int, optional
-        A window stays if it and those it takes away are more than this; 0 keeps all.
+        A window stays if it and those it removes are more than this; 0 keeps all.
     progress : callable, optional
         `progress(done, total)` is called now and then: millions of windows take a while.
 
@@ -353,7 +353,7 @@ def _ranking_scores(raw: Detections, labels: NDArray[np.int32]) -> NDArray[np.fl
 
 
 def inside_others(boxes: NDArray[np.int32], counts: NDArray[np.int32], eps: float) -> NDArray[np.bool_]:
-    """Tell which classes lie inside a larger one that more windows speak for.
+    """Tell which classes lie inside a larger one with more windows.
 
     Parameters
     ----------

@@ -23,13 +23,13 @@ class DetectionMemory:
     """A detector that remembers the raw windows of the last frames of one video.
 
     Windows of all remembered frames are grouped together, and a detection needs as many times `min_neighbors` as there
-    are remembered frames: what shows in one frame only is dropped, and an object that one frame misses stays. A memory
+    are remembered frames: detections in a single frame are dropped, and an object missed in one frame stays. A memory
     belongs to one video and one thread; the detector may be shared.
 
     Parameters
     ----------
     n_frames : int
-        Frames remembered, the one looked at included; at least 1, which is no memory, and at most
+        Frames to remember, including the current one; at least 1, which is no memory, and at most
         `MAX_FRAMES`.
     detector : DenseDetector
         Finds windows and groups them.
@@ -77,10 +77,10 @@ class DetectionMemory:
         Parameters
         ----------
         frame : ndarray
-            A picture, as for `DenseDetector.detect`. If it is of another size than the last one, what is remembered
-            is forgotten.
+            A picture, as for `DenseDetector.detect`. If its size differs from the last one's, the memory
+            is cleared.
         region : sequence of int, optional
-            `x, y, w, h` in pixels: look there only; it may change from frame to frame.
+            `x, y, w, h` in pixels: search only there; it may change from frame to frame.
         mask : ndarray of shape (h, w), dtype bool or uint8, optional
             For each pixel of the frame whether windows may have their centre there.
         progress : callable, optional
@@ -142,5 +142,5 @@ class DetectionMemory:
         ]
 
     def forget(self) -> None:
-        """Forget all frames, as after a cut."""
+        """Forget all frames, for example after a cut."""
         self._frames.clear()

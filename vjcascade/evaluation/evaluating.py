@@ -64,7 +64,7 @@ class Findings:
     used_matches : Matches
         These, judged.
     n_windows : int
-        Windows in the grid of the scan, those that OpenCV passes over included.
+        Windows in the grid of the scan, including those that OpenCV skips.
     tried : mapping of (int, int) to Figures
         What is found with so many stages and so much of `min_neighbors`.
     """
@@ -174,7 +174,7 @@ class Evaluation:
         return self.intervals(model)[self._main_column]
 
     def differences(self, first: ModelResult, second: ModelResult) -> tuple[Difference, ...]:
-        """Return by how much the first model is above the second in each figure, on the same draws of scenes."""
+        """Return the difference of two models in each figure, on the same draws of scenes."""
         intervals = self._intervals(first.values - second.values)
         return tuple(
             Difference(figure.measure, interval, self.protocol.level)
@@ -208,7 +208,7 @@ def evaluate(
     n_threads: int | None = None,
     progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> Evaluation:
-    """Measure models on labelled scenes.
+    """Evaluate models on labelled scenes.
 
     Parameters
     ----------

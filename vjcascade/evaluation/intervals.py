@@ -26,7 +26,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Interval:
-    """A figure, and the interval that the true one lies in.
+    """A figure and its confidence interval.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Difference:
-    """By how much two models differ on the same scenes.
+    """The difference of two models on the same scenes.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Difference:
 
     @property
     def is_significant(self) -> bool:
-        """Whether the interval leaves out 0."""
+        """Whether the interval excludes 0."""
         return self.interval.low > 0 or self.interval.high < 0
 
     def verdict(self, first: str, second: str) -> str:
@@ -107,7 +107,7 @@ def bootstrap(
     level: float = LEVEL,
     seed: int = 0,
 ) -> tuple[Interval, ...]:
-    """Return figures with their intervals: percentiles of what scenes drawn of these give.
+    """Return figures with their bootstrap intervals: percentiles over resampled scenes.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def bootstrap(
     n_resamples : int
         Draws of as many scenes as there are.
     level : float
-        How often an interval is to contain the true value, in (0, 1).
+        Confidence level of the intervals, in (0, 1).
     seed : int
         Chooses the draws.
 
@@ -158,7 +158,7 @@ def paired_differences(
     level: float = LEVEL,
     seed: int = 0,
 ) -> tuple[Difference, ...]:
-    """Return by how much two models differ on the same scenes, which are drawn for both together.
+    """Return the differences of two models on the same scenes, resampled for both together (paired bootstrap).
 
     Parameters
     ----------

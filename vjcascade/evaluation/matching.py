@@ -35,7 +35,7 @@ _NOT_FOUND = np.inf
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """The detections of one scene, judged: parallel arrays, one row a detection.
+    """The detections of one scene, matched with the true boxes: parallel arrays, one row per detection.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class MatchingRule(ABC):
     def match(
         self, boxes: ArrayLike, scores: ArrayLike, truth: ArrayLike, ignored: ArrayLike = NO_BOXES
     ) -> Matches:
-        """Judge the detections of one scene.
+        """Match the detections of one scene with the true boxes.
 
         Parameters
         ----------
@@ -299,7 +299,7 @@ class PascalVOC(MatchingRule):
 
 @dataclass(frozen=True)
 class ViolaJones(GreedyRule):
-    """Centres near to one another and sizes alike, as faces of the MIT+CMU set are counted here.
+    """Centres close together and similar sizes, as faces of the MIT+CMU set are counted here.
 
     Viola and Jones did not publish how they counted, nor are there boxes in that set, but eyes, noses and mouths. The
     rule is in the spirit of OpenCV's former program `opencv_performance`, whose limits were a distance of 0.3 widths

@@ -111,14 +111,14 @@ def _figures(run: Run, costs: list[StageCost]) -> list[tuple[str, str]]:
     last, best = run.last, best_figures(run.tried)
     figures = []
     if best is not None:
-        figures.append((f"{best.best.recall:.1%}", "recall in scenes"))
+        figures.append((f"{best.best.recall:.1%}", "recall on scenes"))
         figures.append((f"{best.best.false_alarms_per_picture:.2f}", "false alarms per scene"))
     if last is not None:
         where = "in training" if last.overall_held_out_hit_rate is None else "held out"
-        figures.append((f"{last.hit_rate_so_far:.1%}", f"of the positives pass, {where}"))
-        figures.append((f"1 in {1 / last.overall_false_alarm_rate:,.0f}", "windows is a false alarm"))
+        figures.append((f"{last.hit_rate_so_far:.1%}", f"of positives pass, {where}"))
+        figures.append((f"1 in {1 / last.overall_false_alarm_rate:,.0f}", "background windows passes"))
     if costs:
-        figures.append((f"{costs[-1].so_far:.1f}", "features a window"))
+        figures.append((f"{costs[-1].so_far:.1f}", "features per window"))
     figures.append((f"{run.cascade.n_stages} / {run.cascade.n_trees:,}", "stages / weak classifiers"))
     return figures
 

@@ -27,7 +27,7 @@ MAX_ASPECT = 3.0
 
 
 class Inverted(StrEnum):
-    """Whether light and dark change places.
+    """Whether light and dark are swapped.
 
     Examples
     --------
@@ -44,40 +44,40 @@ class Inverted(StrEnum):
 class Alterations:
     """How far copies may differ from their original.
 
-    Each copy gets a value of its own from every range, evenly from one end to the other. 0 leaves a thing as it is.
+    Each copy draws its own value, uniformly from each range. 0 turns an alteration off.
 
     Attributes
     ----------
     strength : float
-        Scales all ranges that are not given: 1 for the usual ones, 0 for none of these alterations.
+        Scales all ranges that are not given: 1 for the defaults, 0 for no alteration.
     shift : float
-        To each side, in sides of the object; usually 0.04.
+        Largest shift to each side, as a share of the object's sides; 0.04 by default.
     scaling : float
-        Larger or smaller: 0.06, as usual, for 6 %.
+        Largest change of size, up or down; 0.06 (6 %) by default.
     turn : float
-        In the plane of the picture, degrees to each side; usually 4.
+        Largest rotation in the image plane, in degrees to each side; 4 by default.
     tilt_x : float
-        In space, up and down, degrees to each side, with perspective; usually 8.
+        Largest tilt up and down, in degrees, with perspective; 8 by default.
     tilt_y : float
-        In space, to left and right, degrees to each side, with perspective; usually 8.
+        Largest tilt to the left and right, in degrees, with perspective; 8 by default.
     contrast : float
-        More or less: 0.25, as usual, for a quarter.
+        Largest change of contrast, up or down; 0.25 (a quarter) by default.
     brightness : float
-        Lighter or darker, grey levels; usually 20.
+        Largest change of brightness, in grey levels; 20 by default.
     gamma : float
-        Bends the curve of grey levels: exponents up to 1.4 and down to 1/1.4 for 0.4, as usual.
+        Gamma from 1/1.4 to 1.4 for 0.4, the default.
     light : float
-        Light from one side: grey levels between one edge and the other; usually 40.
+        Light from one side: largest difference between opposite edges, in grey levels; 40 by default.
     blur : float
-        Standard deviation in pixels of the sample, at most; usually 0.6.
+        Largest standard deviation, in pixels of the sample; 0.6 by default.
     noise : float
-        Standard deviation in grey levels, at most; usually 4.
+        Largest standard deviation, in grey levels; 4 by default.
     jpeg : float
-        Lowest quality of the JPEG file that it went through; usually 60; 100 for none.
+        Lowest quality of JPEG compression; 60 by default; 100 for none.
     occlusion : float
-        Share of the object that something grey hides, at most; usually 0: it makes training harder.
+        Largest share of the object hidden by something grey; 0 by default, as it makes training harder.
     inverted : Inverted
-        Swap light and dark: no, yes, or half, in about half of the copies.
+        Swap light and dark: no, yes, or half (in about half of the copies).
 
     Examples
     --------
