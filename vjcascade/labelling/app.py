@@ -33,10 +33,7 @@ PAGE = {
 """Files of the page by their addresses: no other file is served."""
 
 MAX_SIDE = 10_000
-MISSING = (
-    "the page needs starlette and uvicorn, which are not both installed: pip install 'vjcascade[label]', or the two "
-    "alone"
-)
+MISSING = "the page needs starlette and uvicorn, which are not both installed: pip install starlette uvicorn"
 PHOTO_KEPT = {"cache-control": "private, max-age=3600"}
 """Copies of photos stay in the browser: the next address has another token."""
 
