@@ -16,7 +16,7 @@ class AdaBoost(DiscreteBooster):
 
     `vjcascade.boosters.thresholds` has the thresholds that make it cost-sensitive a posteriori.
 
-    Mended
+    Errata
         The listings print "eps = argmin": h is the argmin, eps the minimum.
     Reduces to AdaBoost
         It is AdaBoost, at any costs.

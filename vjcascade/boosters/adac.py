@@ -56,7 +56,7 @@ class AdaC1(AdaC):
 
     Closed form: :math:`D \propto D_1 e^{-c y f}`.
 
-    Mended
+    Errata
         The print's c in (0, 1) leaves out the value for which the text claims the reduction; the range is (0, 1]: the
         derivation needs \|c y h\| <= 1. Above 1 the logarithm's argument turns negative.
     Reduces to AdaBoost
@@ -104,7 +104,7 @@ class AdaC2(AdaC):
     Closed form: :math:`D \propto D_1 c^t e^{-y f}`. The asymmetry compounds with every round: it is AsymBoost at
     the ratio :math:`(C_P / C_N)^T`.
 
-    Mended
+    Errata
         Nothing in the formulas; the range of c is any positive scale.
     Reduces to AdaBoost
         At any equal costs.
@@ -152,7 +152,7 @@ class AdaC3(AdaC):
 
     Closed form: :math:`D \propto D_1 c^t e^{-c y f}`.
 
-    Mended
+    Errata
         The range of c, as for AdaC1.
     Reduces to AdaBoost
         At equal costs with `scale="max"` (c = 1); with `scale="sum"` never.

@@ -22,7 +22,7 @@ class AdaCost(DiscreteBooster):
     Since :math:`y h \beta = (y h - C)/2`, the weights are :math:`C e^{(C S - y f)/2}` with S the sum of alpha, and
     :math:`r = (1 - 2 \varepsilon - \sum D C)/2`: least error is greatest r.
 
-    Mended
+    Errata
         beta is taken for the chosen h_t (the listing has h_f), and alpha multiplies h_t(x_i).
     Reduces to AdaBoost
         Never, not even at equal costs.

@@ -19,7 +19,7 @@ class AsymBoost(AdaBoost):
     :math:`\sum_i D_0 (C_P / C_N)^{y / 2} e^{-y f} = Z_0 \prod_t Z_t`. A run of T' < T rounds has met only the
     ratio :math:`(C_P / C_N)^{T' / T}`; after round T no more of it is dealt out.
 
-    Mended
+    Errata
         Nothing; the factor after round T is never used.
     Reduces to AdaBoost
         At any equal costs.

@@ -56,7 +56,7 @@ class CostGeneralizedAdaBoost(CostGeneralized, AdaBoost):
     told apart, new rounds add to the margin of both classes alike, and the ratio of the two class errors on new
     samples goes to 1.
 
-    Mended
+    Errata
         The bound's sum over the negatives begins at m + 1, not m.
     Reduces to AdaBoost
         `prior="sample"` at any equal costs; `prior="class"` at equal costs of classes of equal weight.

@@ -117,7 +117,7 @@ class CostSensitiveAdaBoost(TwoExponentials):
     concave in (B, D), so only the vertices of the lower left hull of all points can win: a round costs hardly
     more than AdaBoost's.
 
-    Mended
+    Errata
         The listing has C_1, C_2 on the equation's right; they are C_P, C_N. Its weights are not normalised and
         underflow after some hundred rounds; here they are. With the printed rule a step may be negative
         (`sign="any"`); in a pool that holds the negative of each of its classifiers it makes no difference.
@@ -208,7 +208,7 @@ class AdaBoostDB(TwoExponentials):
     than r exactly if :math:`c \cdot (r^{2 C_P} + 1, r^{C_P + C_N} + r^{C_P - C_N}) < a + b r^{C_P - C_N}` with
     :math:`c = (a e_P, b e_N)`: a half plane, so the winner is a vertex of the lower left hull.
 
-    Mended
+    Errata
         The printed condition `c.r > s` starts so that nothing is ever chosen; the condition is `<`, and the vector
         r that of the line above (printed: :math:`(r^{2 C_P + 1}, r^{C_P + C_N} + r^{C_P + C_N})`).
         Largest root and least loss are not the same choice, though the paper calls the two algorithms equal: they

@@ -23,7 +23,7 @@ class CSB0(DiscreteBooster):
     :math:`g = \sum \alpha h (C_P [h = 1] + C_N [h = -1])`, which is the plain vote with a threshold:
     :math:`g = \frac{C_P + C_N}{2} (f - \varphi)`, :math:`\varphi = S (C_N - C_P)/(C_N + C_P)`.
 
-    Mended
+    Errata
         The updates take the chosen h_t (the listings have h_f).
     Reduces to AdaBoost
         Never: at costs (1, 1) the weights never change, and the same weak classifier is chosen for ever.

@@ -16,7 +16,7 @@ class GentleAdaBoost(ConfidenceBooster):
 
     The cut is the one of least squared error, which is the one of least Gini impurity. Costs do not count.
 
-    Mended
+    Errata
         Nothing.
     Reduces to AdaBoost
         No.

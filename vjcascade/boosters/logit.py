@@ -27,7 +27,7 @@ class LogitBoost(ConfidenceBooster):
     the two parts, times 10. Mistakes far from the boundary weigh little: it stands noisy labels better than AdaBoost.
     Costs do not count.
 
-    Mended
+    Errata
         Nothing.
     Reduces to AdaBoost
         No; the loss is another.
@@ -124,7 +124,7 @@ class CostSensitiveLogitBoost(LogitBoost):
     so that f estimates half the log odds minus eta, and f >= 0 where :math:`C_P \Pr(1|x) \ge C_N \Pr(-1|x)`.
     As the paper says, this is no more than another start of the first regression.
 
-    Mended
+    Errata
         The paper's appendix defines "gamma = (C_1 + C_2)/2": it is lambda, the factor of f in p; costs are
         normalised so that it is 1, which only divides f. C_1 is the cost of a missed positive, C_2 of a false
         alarm.

@@ -24,7 +24,7 @@ class RealAdaBoost(ConfidenceBooster):
     Leaves are cut by the Gini impurity, as OpenCV does (`criterion="gini"`), or by what is left of the
     exponential loss, :math:`2 \sqrt{P N}` (`criterion="exponential"`, Schapire and Singer). Costs do not count.
 
-    Mended
+    Errata
         Nothing.
     Reduces to AdaBoost
         No; the loss is the same, the leaves have free values.
@@ -126,7 +126,7 @@ class CostSensitiveRealBoost(ConfidenceBooster):
     which leaves :math:`P e^{-C_P h} + N e^{C_N h}` of a leaf's loss, in proportion to
     :math:`P^{C_N / (C_P + C_N)} N^{C_P / (C_P + C_N)}`; leaves are cut so that the sum of these is least.
 
-    Mended
+    Errata
         Nothing.
     Reduces to AdaBoost
         At equal costs it is Real AdaBoost with `criterion="exponential"`.

@@ -211,7 +211,7 @@ def _imported(name: str) -> type[Booster]:
         found = entry.load()
     except (Exception, SystemExit) as error:
         reason = f"{type(error).__name__}: {error}"
-        raise SettingsError(f"{_called(entry)} cannot be imported: {reason}; mend or uninstall it") from error
+        raise SettingsError(f"{_called(entry)} cannot be imported: {reason}; fix or uninstall it") from error
     if not (isinstance(found, type) and issubclass(found, Booster)):
         raise SettingsError(f"{_called(entry)} is no subclass of vjcascade.boosters.Booster, but {found!r}")
     if inspect.isabstract(found):

@@ -245,7 +245,7 @@ class Design:
     n_rounds : int
         Weak classifiers of each ensemble at most.
     n_seeds : int
-        How many times the samples are split anew.
+        Number of random splits of the samples.
     hit_rate, false_alarm_rate : float
         A stage's targets, in (0, 1).
     sanity : bool
@@ -383,7 +383,7 @@ def nikolaou_design(n_seeds: int = 30, seed: int = 0) -> Design:
     Parameters
     ----------
     n_seeds : int
-        How many times the rows are split anew.
+        Number of random splits of the rows.
     seed : int
         Of all random choices.
 

@@ -87,7 +87,7 @@ def compare_full(  # noqa: PLR0913  what, how, where, and who hears of it
     resume : bool
         Keep what is finished, and go on with what is not.
     overwrite : bool
-        Begin anew.
+        Start again.
     memory : int or str, optional
         Bytes that training may take; see `vjcascade.parallel.checked_memory`.
     n_threads : int, optional

@@ -72,7 +72,7 @@ class StagePlan:
     max_windows : int
         Windows that mining for a stage looks at, at most.
     n_draws : int
-        Independent draws: parts of the crops and photos, one for each seed. 0 splits all of them anew for every seed.
+        Independent draws: parts of the crops and photos, one for each seed. 0 splits all of them again for every seed.
     seed : int
         Of all random choices.
 
@@ -214,7 +214,7 @@ def reference_cascade(
     folder : Path
         Where it is kept.
     overwrite : bool
-        Begin anew.
+        Start again.
     n_threads : int
         Threads; the cascade does not depend on it.
     listener : Listener

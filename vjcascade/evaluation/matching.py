@@ -51,7 +51,7 @@ class Matches:
         Which true box was found, from 0; -1 where none was, or if not given.
     gains : ndarray of shape (n,), dtype float64
         How many objects more are found when detections of this score are added to those of higher ones; `hits` if
-        not given. Rules that assign anew for each score (FDDB's) have others: gains may be fractions, or below 0.
+        not given. Rules that reassign at each score (FDDB's) have others: gains may be fractions, or below 0.
     false_alarms : ndarray of shape (n,), dtype int64
         How many false alarms more there are then; detections that are neither hits nor ignored, if not given.
 
@@ -420,7 +420,7 @@ class FDDB(MatchingRule):
     For every score that may be asked for, the detections of at least this score are assigned to the objects one to
     one, so that the sum of their intersections over union is greatest. Those above 0.5 are hits. The continuous form
     counts each object by the intersection over union with its detection, whatever that is; false alarms are those of
-    the discrete form in both. As the assignment is made anew for each score, fewer objects may be found with more
+    the discrete form in both. As the assignment is repeated for each score, fewer objects may be found with more
     detections. The benchmark's own faces are ellipses and its unions are counted in pixels; here both are boxes. It
     has no regions to ignore: detections there that are no hits are assigned as others, but are no false alarms.
 
@@ -624,7 +624,7 @@ def within_heights(
     Raises
     ------
     SettingsError
-        If `matches` is of a rule that assigns anew for each score, such as FDDB's.
+        If `matches` is of a rule that reassigns at each score, such as FDDB's.
 
     Examples
     --------

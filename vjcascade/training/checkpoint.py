@@ -215,7 +215,7 @@ class Checkpoint(RunState):
         resume : bool
             Go on with the model in the folder, if there is one.
         overwrite : bool
-            Begin anew where there is one.
+            Start again if there is one.
 
         Returns
         -------
