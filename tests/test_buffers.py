@@ -59,7 +59,7 @@ def test_a_full_disk_is_told_of_at_once(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "posix_fallocate", full)
     with pytest.raises(
-        OSError, match="No space left on device: there is no room for a file of 100 bytes"
+        OSError, match="No space left on device: there is no space for a file of 100 bytes"
     ) as e:
         allocate((10, 10), np.uint8, tmp_path)
     assert e.value.filename == str(tmp_path)

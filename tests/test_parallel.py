@@ -190,7 +190,7 @@ def test_memory_is_read_with_its_unit(limit, n_bytes):
     "limit", ["", "GiB", "1 gallon", "-1GiB", "1e9", "1,5GiB", "\u0661GiB", "9" * 400, 1.5, True]
 )
 def test_what_is_no_size_is_refused(limit):
-    with pytest.raises(SettingsError, match=r"is no size; write it as 800MB or 1\.5GiB"):
+    with pytest.raises(SettingsError, match=r"is not a size; write it like 800MB or 1\.5GiB"):
         checked_memory(limit)
 
 

@@ -60,7 +60,7 @@ def allocate(shape: tuple[int, ...], dtype: DTypeLike, folder: Path | None) -> N
         try:
             _take_space(file.fileno(), n_bytes)
         except OSError as error:
-            reason = f"{error.strerror}: there is no room for a file of {n_bytes:,} bytes"
+            reason = f"{error.strerror}: there is no space for a file of {n_bytes:,} bytes"
             raise OSError(error.errno, reason, str(folder)) from error
         return np.frombuffer(mmap.mmap(file.fileno(), n_bytes), dtype).reshape(shape)
 

@@ -255,7 +255,7 @@ def _connected(address: str) -> Iterator[Any]:
                 )
             )
         elif address.startswith("local:"):
-            raise SettingsError(f"cluster {address}: write local: and a number of processes, as local:4")
+            raise SettingsError(f"cluster {address}: write local: and a number of processes, such as local:4")
         else:
             target = address
         try:

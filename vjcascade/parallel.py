@@ -121,7 +121,7 @@ def checked_memory(limit: int | str | None) -> int:
         return int(min(USABLE_MEMORY * physical_memory(), sys.maxsize))
     n_bytes = _bytes_of(limit)
     if n_bytes is None:
-        raise SettingsError(f"memory {limit!r} is no size; write it as 800MB or 1.5GiB")
+        raise SettingsError(f"memory {limit!r} is not a size; write it like 800MB or 1.5GiB")
     if n_bytes < MIN_MEMORY:
         raise SettingsError(f"memory {limit} is too small: at least {MIN_MEMORY // 2**20}MiB are needed")
     return n_bytes

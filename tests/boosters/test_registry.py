@@ -170,12 +170,12 @@ BROKEN = {
     "lost": ("plugin_lost:Lost", GOOD, "cannot be imported: AttributeError"),
     "leaves": ("plugin_leaves:X", "import sys; sys.exit(3)", "cannot be imported: SystemExit: 3"),
     "typo": ("plugin_typo:X", "class X:\n    pass pass", "cannot be imported: SyntaxError"),
-    "whole": ("plugin_whole", GOOD, r"is no subclass of vjcascade\.boosters\.Booster, but <module"),
-    "other": ("plugin_other:Other", "class Other:\n    name = 'other'", "is no subclass of .* but <class"),
+    "whole": ("plugin_whole", GOOD, r"is not a subclass of vjcascade\.boosters\.Booster, but <module"),
+    "other": ("plugin_other:Other", "class Other:\n    name = 'other'", "is not a subclass of .* but <class"),
     "made": (
         "plugin_made:made",
         f"{GOOD}\nfrom vjcascade.boosters import Costs\nmade = Good(Costs())",
-        "is no subclass of .* but <plugin_made.Good object",
+        "is not a subclass of .* but <plugin_made.Good object",
     ),
     "half": (
         "plugin_half:Half",

@@ -172,7 +172,7 @@ def test_all_stages_are_what_is_written_without_options(three_stages, tmp_path):
         ({"shift": float("nan")}, "shift of the thresholds nan is not in"),
         ({"shift": 1.0, "shift_last": 4}, "last stages 4 is not a whole number from 0 to 3"),
         ({"stages": 2, "shift": 1.0, "shift_last": 3}, "last stages 3 is not a whole number from 0 to 2"),
-        ({"shift_last": 1}, "--shift-last 1 says which thresholds --shift changes: add --shift"),
+        ({"shift_last": 1}, "--shift-last 1 chooses which thresholds --shift changes: add --shift"),
     ],
 )
 def test_changes_out_of_range(three_stages, tmp_path, options, reason):

@@ -100,7 +100,7 @@ def test_csv_and_text_tell_angles(run, accept_all, picture):
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("--region", "0,0,9,9"), "--region belongs to dense detection"),
+        (("--region", "0,0,9,9"), "--region is for dense detection"),
         (("--antialias",), "add --dense"),
         (("--near-misses", "1"), "--near-misses belongs"),
         (("--dense", "--region", "1,2,3"), "X,Y,WIDTH,HEIGHT"),

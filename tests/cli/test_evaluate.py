@@ -150,7 +150,7 @@ def test_regions_to_ignore(run, scenes):
         (("--rule", "voila-jones"), "did you mean 'viola-jones'?"),
         (("--rule", "uiuc", "--aspect", "4.4"), "the matching rule uiuc has no aspect"),
         (("--fppi", "0"), "false alarms per picture 0"),
-        (("--sizes", "0"), "is no height in pixels"),
+        (("--sizes", "0"), "is not a height in pixels"),
         (("--false-alarms", "-1"), "-1"),
         (("--scale-factor", "1"), "--scale-factor 1.0"),
         (("--label", "car"), "which has no categories"),

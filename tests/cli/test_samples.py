@@ -189,7 +189,7 @@ def test_a_command_line_of_createsamples(run, photos):
 def test_without_sizes_they_are_those_of_createsamples(run, photos):
     ran = run("samples", *["-info", "info.dat", "-vec", "a.vec", "--strict"])
     assert ran.code == 0
-    assert "not given, so as there: -w 24, -h 24\n" in ran.err
+    assert "not given, so OpenCV's default: -w 24, -h 24\n" in ran.err
     assert len(as_opencv_reads(photos / "a.vec", 24, 24)) == 16
 
 
@@ -200,7 +200,10 @@ def test_without_sizes_they_are_those_of_createsamples(run, photos):
         ("-img logo.png -info info.dat", "-img needs -vec FILE, or else -bg LIST and -info FILE"),
         ("-img logo.png -vec a.vec -maxzangle left", "-maxzangle 'left' is not a number"),
         ("-info info.dat -vec a.vec -show", "-show opens a window"),
-        ("-info info.dat -vec a.vec -number 5", "no option of opencv_createsamples; did you mean '-num'?"),
+        (
+            "-info info.dat -vec a.vec -number 5",
+            "not an option of opencv_createsamples; did you mean '-num'?",
+        ),
         ("-info info.dat -vec a.vec -num 1.5", "'1.5' is not a whole number"),
         ("-info info.dat a.vec", "no words without an option, as 'a.vec': write -info FILE -vec FILE"),
         ("-vec a.vec -w 24 -h 24", "-info must be given"),

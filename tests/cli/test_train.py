@@ -226,7 +226,7 @@ def test_positives_are_used_up(run, tmp_path):
         (("--costs", "4:x"), "costs '4:x' cannot be read; write, for example, 4 "),
         (("--costs", "matrix=0,1;0,1"), "is not reasonable"),
         (("--settings", "none.toml"), "none.toml cannot be read"),
-        (("--memory", "1 gallon"), "memory '1 gallon' is no size; write it as 800MB or 1.5GiB"),
+        (("--memory", "1 gallon"), "memory '1 gallon' is not a size; write it like 800MB or 1.5GiB"),
         (("--memory", "1MB"), "memory 1MB is too small: at least 64MiB are needed"),
         (("--continue", "none.xml"), "none.xml"),
     ],

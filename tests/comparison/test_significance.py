@@ -47,7 +47,7 @@ def test_holm_does_not_depend_on_the_order_or_on_what_is_not_known(p, random):
 
 
 def test_what_is_no_p_value_is_refused():
-    with pytest.raises(SettingsError, match=r"1\.5 is no p-value"):
+    with pytest.raises(SettingsError, match=r"1\.5 is not a p-value"):
         holm(np.array([0.1, 1.5]))
     assert holm(np.array([])).shape == (0,)
 

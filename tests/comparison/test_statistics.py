@@ -234,8 +234,8 @@ def test_censored_numbers(values, median, share):
     ("call", "message"),
     [
         (lambda: interval(np.ones((2, 2)), 1.0), r"shape \(2, 2\) are not one number for each seed"),
-        (lambda: interval(np.ones(0), 1.0), "not a row for each seed"),
-        (lambda: band(np.ones(3), 1.0), r"shape \(3,\) have not a row for each seed"),
+        (lambda: interval(np.ones(0), 1.0), "do not have one row per seed"),
+        (lambda: band(np.ones(3), 1.0), r"shape \(3,\) do not have one row per seed"),
         (lambda: interval(np.ones(3), -0.1), "test share -0.1"),
         (lambda: interval(np.ones(3), INF), "test share inf"),
         (lambda: interval(np.ones(3), 1.0, 95), "level 95 .* as 0.95"),

@@ -151,9 +151,9 @@ def test_other_models_and_settings_are_refused(rng):
     scan = scan_margins(builders.smooth_noise(rng, 40, 40), cascade, 2)
     with pytest.raises(SettingsError, match="stages 1 is not a whole number from 2 to 3"):
         scan.detections(cascade.first_stages(1))
-    with pytest.raises(SettingsError, match=r"not the model that was scanned .* behind stage 2"):
+    with pytest.raises(SettingsError, match=r"not the scanned model .* after stage 2"):
         scan.detections(cascade.with_shifted_thresholds(0.5, 2))
-    with pytest.raises(SettingsError, match="not the model that was scanned"):
+    with pytest.raises(SettingsError, match="not the scanned model"):
         scan.detections(replace(cascade, leaves=cascade.leaves + 1))
     with pytest.raises(SettingsError, match="min_neighbors -1"):
         scan.detections(cascade, min_neighbors=-1)

@@ -35,5 +35,5 @@ def test_thirds_by_hand():
 
 @pytest.mark.parametrize("bound", [0, -3, np.inf, np.nan])
 def test_bounds_are_heights(bound):
-    with pytest.raises(SettingsError, match="is no height in pixels"):
+    with pytest.raises(SettingsError, match="is not a height in pixels"):
         size_classes([20], [bound])

@@ -245,7 +245,7 @@ BROKEN |= {
         re.sub(r"<!-- tree 0 -->.*?</_></_>", "</_>", OLD, flags=re.DOTALL),
         "tree 0: it is not a list",
     ),
-    "YAML, version": (yaml("%YAML:1.0", "%YAML:2.0"), "line 1: '%YAML:2.0' is no version of YAML"),
+    "YAML, version": (yaml("%YAML:1.0", "%YAML:2.0"), "line 1: '%YAML:2.0' is not a version of YAML"),
     "YAML, only a header": ("%YAML:1.0", "the file is cut off: it ends in line 2"),
     "YAML, cut": (YAML[: YAML.index("stages:") + 8], "the file is cut off: it ends in line"),
     "YAML, indentation": (yaml("   width:", "    width:"), "line 7: 'width:' is not expected here"),

@@ -129,7 +129,7 @@ def test_a_mode_that_is_none(tmp_path, rng, mode):
     pool = pool_of(WINDOW, "basic")
     folder = write_run(tmp_path / "data", trained_cascade(rng, pool), "basic", pool)
     edit(folder / "params.xml", "<mode>BASIC", f"<mode>{mode}")
-    with pytest.raises(ModelError, match=r"params\.xml: mode '.*' is none of BASIC, CORE and ALL"):
+    with pytest.raises(ModelError, match=r"params\.xml: mode '.*' is not BASIC, CORE or ALL"):
         read_opencv_run(folder)
 
 

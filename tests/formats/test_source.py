@@ -62,7 +62,7 @@ def test_folder_of_opencv_traincascade(tmp_path):
 )
 @pytest.mark.parametrize("load", [Cascade.load, CascadeClassifier], ids=["Cascade", "cv2"])
 def test_a_text_for_a_path_is_named_in_a_short_sentence(start, load):
-    with pytest.raises(CascadeError, match="the text of a file was given in the place of its path") as caught:
+    with pytest.raises(CascadeError, match="the text of a file was given instead of its path") as caught:
         load(start + 900_000 * "1 ").detectMultiScale(None)
     assert len(str(caught.value)) < 300
 

@@ -79,7 +79,7 @@ def test_shards_follow_each_other(pictures: dict[str, bytes], tmp_path: Path) ->
     with pytest.raises(SourceError, match=r"s-03\.tar does not exist"):
         open_place(tmp_path / "s-{00..03}.tar")
     assert expanded("{1..2}{8..9}") == ["18", "19", "28", "29"]
-    with pytest.raises(SourceError, match="is no range"):
+    with pytest.raises(SourceError, match="is not a range"):
         expanded("a{3..1}.tar")
 
 

@@ -255,7 +255,7 @@ CROPS = np.random.default_rng(0).integers(0, 256, (12, 8, 8), np.uint8)
             r"negatives: array 1: an array of shape \(768,\) is not a picture",
         ),
         (CROPS, [CROPS[0], np.zeros((0, 9), np.uint8)], r"negatives: array 1: an array of shape \(0, 9\)"),
-        (CROPS, [-1.0 * CROPS[0]], "negatives: array 0: a float picture must lie in 0 to 1"),
+        (CROPS, [-1.0 * CROPS[0]], "negatives: array 0: a float picture must have values from 0 to 1"),
         (CROPS, ["photo.png"], "negatives: array 0: a picture must be a numpy array, not str"),
         (CROPS, [], "negatives: there is no picture in the sequence given"),
         (CROPS, 7, "negatives: 7 is neither a path nor a sequence of pictures"),
@@ -274,7 +274,7 @@ def test_arrays_that_are_no_pictures_are_met_with_a_sentence(crops, photos, sent
     [
         ((), {"resume": True}, "about the model in an output folder: give one"),
         ((), {"overwrite": True}, "about the model in an output folder: give one"),
-        ((BRIEF,), {}, "settings stand in the place of the output folder"),
+        ((BRIEF,), {}, "settings are given as the output folder"),
     ],
 )
 def test_without_a_folder_there_is_nothing_to_go_on_with(arguments, options, sentence):
@@ -318,19 +318,19 @@ def test_nothing_to_resume_is_said(pictures):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"settings": {}}, r"settings \{\} are no TrainingSettings: .preset_settings"),
-        ({"settings": "quick"}, r"settings 'quick' are no TrainingSettings"),
+        ({"settings": {}}, r"settings \{\} are not TrainingSettings: .preset_settings"),
+        ({"settings": "quick"}, r"settings 'quick' are not TrainingSettings"),
         ({"min_side": 2.5}, "min_side 2.5 is not a whole number, at least 1"),
         ({"min_side": -1}, "min_side -1"),
         ({"more_negatives": "neg"}, "more_negatives 'neg': put even one source into a list"),
         ({"more_negatives": 5}, "more_negatives 5: put even one source into a list"),
         ({"more_negatives": b"neg"}, "more_negatives b'neg': put"),
-        ({"continue_from": 5}, "continue_from 5 is no model file: give its path"),
+        ({"continue_from": 5}, "continue_from 5 is not a model file: give a path"),
         ({"continue_from": ["a.xml"]}, r"continue_from \['a.xml'\] is no model file"),
-        ({"listener": []}, r"listener \[\] is no function of one event"),
+        ({"listener": []}, r"listener \[\] is not a function of one event"),
         ({"strict": "no"}, "strict 'no'"),
-        ({"output": 3}, "output 3 is no folder"),
-        ({"output": ""}, "output '' is no folder"),
+        ({"output": 3}, "output 3 is not a folder"),
+        ({"output": ""}, "output '' is not a folder"),
     ],
 )
 def test_values_of_other_kinds_are_refused_before_a_picture_is_read(tmp_path, options, sentence):

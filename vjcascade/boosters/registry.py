@@ -213,7 +213,9 @@ def _imported(name: str) -> type[Booster]:
         reason = f"{type(error).__name__}: {error}"
         raise SettingsError(f"{_called(entry)} cannot be imported: {reason}; fix or uninstall it") from error
     if not (isinstance(found, type) and issubclass(found, Booster)):
-        raise SettingsError(f"{_called(entry)} is no subclass of vjcascade.boosters.Booster, but {found!r}")
+        raise SettingsError(
+            f"{_called(entry)} is not a subclass of vjcascade.boosters.Booster, but {found!r}"
+        )
     if inspect.isabstract(found):
         missing = ", ".join(sorted(found.__abstractmethods__))
         raise SettingsError(f"{_called(entry)} is not finished: it lacks {missing}")

@@ -212,6 +212,6 @@ def _checked_weights(sample_weight: Floats, labels: NDArray[np.int8]) -> Floats:
     for name, mask in (("positives", labels > 0), ("negatives", labels < 0)):
         if not weights[mask].any():
             raise SettingsError(
-                f"all {np.count_nonzero(mask)} {name} have sample weight 0, beside the largest"
+                f"all {np.count_nonzero(mask)} {name} have sample weight 0, compared with the largest"
             )
     return weights

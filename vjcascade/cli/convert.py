@@ -73,7 +73,9 @@ def convert(
 def _changed(cascade: Cascade, stages: int | None, shift: float, shift_last: int | None) -> Cascade:
     """Return a cascade with the changes asked for; the same one where none is."""
     if shift_last is not None and shift == 0:
-        raise SettingsError(f"--shift-last {shift_last} says which thresholds --shift changes: add --shift")
+        raise SettingsError(
+            f"--shift-last {shift_last} chooses which thresholds --shift changes: add --shift"
+        )
     if stages is not None:
         cascade = cascade.first_stages(stages).without_unused_features()
     return cascade.with_shifted_thresholds(shift, shift_last)

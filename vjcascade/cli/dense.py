@@ -106,7 +106,7 @@ def refuse_without_dense(options: DenseOptions) -> None:
     """
     for name in options.given():
         raise SettingsError(
-            f"--{name.replace('_', '-')} belongs to dense detection, whose results differ from OpenCV's: add --dense"
+            f"--{name.replace('_', '-')} is for dense detection, whose results differ from OpenCV's: add --dense"
         )
 
 

@@ -76,7 +76,7 @@ def translate(given: Mapping[str, str], own: Sequence[str]) -> Translation:
 
 def _crops(given: Mapping[str, str], own: Sequence[str]) -> Translation:
     window = window_of({**_DEFAULTS, **given})
-    nothing_made = not_needed("crops are written as they are, as there")
+    nothing_made = not_needed("crops are written unaltered, as by OpenCV")
     meanings = {
         "-info": Meaning((), "used as the positives"),
         "-vec": Meaning((), "written"),
@@ -94,7 +94,7 @@ def _samples(given: Mapping[str, str], own: Sequence[str]) -> Translation:
         "-vec": Meaning((), "written"),
         "-num": used("--make", str(checked_count("-num", {"-num": "1000", **given}))),
         **({"-bg": used("--photos", given["-bg"])} if "-bg" in given else {}),
-        "-info": not_needed("samples are made of one picture, as there"),
+        "-info": not_needed("samples are made from one picture, as by OpenCV"),
         "-maxscale": not_needed("it is for scenes"),
     }
     defaults = {**_DEFAULTS, **_OF_ONE_PICTURE, "-num": "1000"}
@@ -129,7 +129,7 @@ def _translation(
         "options of opencv_createsamples:",
         *notes_on(given, {name: meaning.remark for name, meaning in meanings.items()}),
         *note_on_values(
-            "not given, so as there", {name: defaults[name] for name in defaults if name not in given}
+            "not given, so OpenCV's default", {name: defaults[name] for name in defaults if name not in given}
         ),
         in_other_words(command),
     ]

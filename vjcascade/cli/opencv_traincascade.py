@@ -209,7 +209,7 @@ def _only_boosted(values: Mapping[str, str]) -> Meaning:
 def _written_beside(values: Mapping[str, str]) -> Meaning:
     if values["-featureType"] == "LBP":
         raise SettingsError(f"{_FLAG}: the old format has no LBP features; leave it out")
-    return Meaning((), f"the old format goes into {OLD_MODEL_NAME}, for training goes on from {MODEL_NAME}")
+    return Meaning((), f"the old format goes into {OLD_MODEL_NAME}, as training continues from {MODEL_NAME}")
 
 
 _RULES: dict[str, Callable[[Mapping[str, str]], Meaning]] = {
@@ -307,7 +307,7 @@ def _notes(
         *note_on_values(
             "from params.xml", {name: value for name, value in recorded.items() if name not in given}
         ),
-        *note_on_values("not given, so as there", unsaid),
+        *note_on_values("not given, so OpenCV's default", unsaid),
     ]
 
 

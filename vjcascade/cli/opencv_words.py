@@ -122,7 +122,7 @@ class OpenCVProgram:
         if word in self.not_here:
             raise SettingsError(f"{word} {self.why_not}")
         if word.startswith("-"):
-            raise SettingsError(f"{word} is no option of {self.name}; {suggest(word, self.here)}")
+            raise SettingsError(f"{word} is not an option of {self.name}; {suggest(word, self.here)}")
         needed = " ".join(f"{name} {what}" for name, what in self.needed.items())
         raise SettingsError(
             f"command lines with options of {self.name} have no words without an option, as {word!r}: write {needed}, "

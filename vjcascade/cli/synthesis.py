@@ -184,7 +184,7 @@ def check_outputs(positives: Path, output: Path | None, options: SynthesisOption
     for path, source in product(targets, (positives, options.photos)):
         if source and not is_vec_name(path) and real_path(path).is_relative_to(real_path(source)):
             raise SettingsError(
-                f"{path} lies in {source}, which is read: the next run would take it for one of the pictures there"
+                f"{path} lies in {source}, which is read: the next run would read it as one of the pictures there"
             )
 
 
@@ -204,7 +204,7 @@ def _check_together(output: Path | None, options: SynthesisOptions) -> None:
 def _check_folder(folder: Path) -> None:
     if folder.suffix[1:].isalpha() and not folder.is_dir():
         raise SettingsError(
-            f"{folder}: samples are written as {_SUFFIX} files, or into a folder, whose name has no such ending"
+            f"{folder}: samples are written as {_SUFFIX} files, or into a folder, whose name has no suffix"
         )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise SettingsError(

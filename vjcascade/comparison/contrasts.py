@@ -254,7 +254,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def _check(contrast: Contrast) -> None:
     """Refuse what no comparison could answer."""
     if contrast.measure not in JUDGED:
-        raise SettingsError(f"measure {contrast.measure!r} is none of {', '.join(JUDGED)}")
+        raise SettingsError(f"measure {contrast.measure!r} is not one of {', '.join(JUDGED)}")
     for costs in map(parse_costs, contrast.costs or ("1",)):
         for side in (contrast.first, contrast.second):
             entry = side.entry(costs)

@@ -93,7 +93,9 @@ def holm(p: Floats) -> Floats:
     flat = np.ravel(p)
     known = flat[~np.isnan(flat)]
     if known.size and not (known.min() >= 0 and known.max() <= 1):
-        raise SettingsError(f"{known[(known < 0) | (known > 1)][0]} is no p-value: it is not between 0 and 1")
+        raise SettingsError(
+            f"{known[(known < 0) | (known > 1)][0]} is not a p-value: it is not between 0 and 1"
+        )
     order = np.argsort(known, kind="stable")
     least = np.maximum.accumulate(known[order] * np.arange(len(known), 0, -1))
     corrected = np.empty_like(known)

@@ -138,9 +138,9 @@ def band(
 
     check_level(level)
     if curves.ndim != 2 or not len(curves):
-        raise SettingsError(f"values of shape {curves.shape} have not a row for each seed")
+        raise SettingsError(f"values of shape {curves.shape} do not have one row per seed")
     if not (isfinite(test_share) and test_share >= 0):
-        raise SettingsError(f"test share {test_share} is no number of test samples over training samples")
+        raise SettingsError(f"test share {test_share} is not a ratio of test samples to training samples")
     measured = np.where(np.isinf(curves).any(axis=0), np.nan, curves)
     is_measured = ~np.isnan(measured)
     n = is_measured.sum(axis=0)
@@ -362,7 +362,7 @@ def groups_within(ranks: Floats, difference: float) -> list[tuple[int, ...]]:
 def _ranks(table: Floats) -> Floats:
     """Return the ranks within each complete block, shape (n_complete, n_entries)."""
     if table.ndim != 2:
-        raise SettingsError(f"a table of shape {table.shape} has not a row for each block")
+        raise SettingsError(f"a table of shape {table.shape} does not have one row per block")
     from scipy.stats import rankdata
 
     return np.asarray(rankdata(table[~np.isnan(table).any(axis=1)], axis=1), np.float64)

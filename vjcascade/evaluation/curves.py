@@ -138,7 +138,7 @@ class Curve:
             If the number of scenes is not known.
         """
         if not self.n_scenes:
-            raise SettingsError("the curve does not tell how many scenes it is of")
+            raise SettingsError("the curve does not know its number of scenes")
         per_picture: Floats = self.n_false_alarms / self.n_scenes
         return per_picture
 

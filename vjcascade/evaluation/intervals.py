@@ -272,4 +272,6 @@ def check_level(level: float) -> None:
         If it is not between 0 and 1.
     """
     if not 0 < level < 1:
-        raise SettingsError(f"level {level} of a confidence band is not between 0 and 1, as 0.95")
+        raise SettingsError(
+            f"level {level} of a confidence interval is not between 0 and 1, for example 0.95"
+        )

@@ -230,7 +230,7 @@ class MarginScan:
         fixed = slice(self.n_fixed)
         if not is_part or not np.array_equal(changed.stage_thresholds[fixed], whole.stage_thresholds[fixed]):
             raise SettingsError(
-                f"this is not the model that was scanned with other thresholds behind stage {self.n_fixed}; scan with "
+                f"this is not the scanned model with other thresholds after stage {self.n_fixed}; scan with "
                 "this model, or with fewer fixed stages"
             )
 

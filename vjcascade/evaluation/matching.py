@@ -218,7 +218,9 @@ class IoU(GreedyRule):
         if not 0 < self.min_overlap <= 1:
             raise SettingsError(f"min_overlap {self.min_overlap} must be above 0 and at most 1")
         if self.aspect is not None and not 0 < self.aspect < np.inf:
-            raise SettingsError(f"aspect {self.aspect} is no ratio of width to height, as 4.4")
+            raise SettingsError(
+                f"aspect {self.aspect} is not an aspect ratio (width / height), for example 4.4"
+            )
 
     def __str__(self) -> str:
         shape = f" at width : height {self.aspect:g}" if self.aspect else ""

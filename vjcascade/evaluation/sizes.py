@@ -76,5 +76,7 @@ def size_classes(heights: ArrayLike, bounds: Sequence[float] | None = None) -> t
         inner = sorted(set(map(float, bounds)))
         for bound in inner:
             if not 0 < bound < np.inf:
-                raise SettingsError(f"a bound between sizes, {bound:g}, is no height in pixels, as 32")
+                raise SettingsError(
+                    f"a bound between sizes, {bound:g}, is not a height in pixels, for example 32"
+                )
     return tuple(SizeClass(low, high) for low, high in pairwise([0.0, *inner, np.inf]))

@@ -33,7 +33,7 @@ def read_model(path: Path) -> bytes:
     """
     if str(path).lstrip().startswith(_TEXTS):
         raise ModelError(
-            f"the text of a file was given in the place of its path: {str(path).strip()[:40]!r}...; give the path, or "
+            f"the text of a file was given instead of its path: {str(path).strip()[:40]!r}...; give the path, or "
             "the text to `vjcascade.formats.parse_cascade`"
         )
     if "\0" in str(path):

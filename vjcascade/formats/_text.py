@@ -79,7 +79,7 @@ def parse_yaml(text: str) -> Node:
         )
     if not re.match(r"%YAML[: ]1\.", header):
         raise ModelError(
-            f"line 1: {header.strip()[:40]!r} is no version of YAML that OpenCV reads; it must be 1.0"
+            f"line 1: {header.strip()[:40]!r} is not a version of YAML that OpenCV reads; it must be 1.0"
         )
     parser = _Parser(_YAML, body, line=2)
     if parser.next.text == "---":

@@ -171,7 +171,7 @@ def elements(text: str, root: str, form: str) -> Iterator[Element]:
             opened.append(token["start"])
             pieces.clear()
             if opened[0] != root or len(opened) > MAX_ELEMENTS_DEEP:
-                raise ModelError(f"line {line_of(text, place)}: it is no <{root}> of {form}")
+                raise ModelError(f"line {line_of(text, place)}: it is not a <{root}> of {form}")
             yield Element(tuple(opened), place, tag=token[0])
         if kind == "end" or token["empty"]:
             name = token["end"] or token["start"]
@@ -213,7 +213,7 @@ def _syntax_error(text: str, position: int) -> ModelError:
         return ModelError(
             f"the file is cut off: it ends in line {line_of(text, len(text))}; copy or download it again"
         )
-    return ModelError(f"line {line} is not well-formed XML ({rest.partition('>')[0]!r} is no tag)")
+    return ModelError(f"line {line} is not well-formed XML ({rest.partition('>')[0]!r} is not a tag)")
 
 
 class _Builder:

@@ -218,7 +218,7 @@ def _child(node: Node, side: str, leaves: list[float]) -> int:
         return 1 - len(leaves)
     place = tree.integer_in(node, f"{side}_node")
     if place <= 0:
-        raise ModelError(f"{side}_node is {place}, which is no later node of its tree")
+        raise ModelError(f"{side}_node is {place}, which is not a later node of its tree")
     return place
 
 

@@ -127,7 +127,7 @@ def _mode(root: Node) -> HaarMode:
     try:
         return HaarMode(" ".join(text).lower())
     except ValueError:
-        raise ModelError(f"mode {' '.join(text)[:40]!r} is none of BASIC, CORE and ALL") from None
+        raise ModelError(f"mode {' '.join(text)[:40]!r} is not BASIC, CORE or ALL") from None
 
 
 def _checked_stage(node: Node, window: Size, mode: HaarMode | None) -> ReadStage:
@@ -137,7 +137,7 @@ def _checked_stage(node: Node, window: Size, mode: HaarMode | None) -> ReadStage
         _compacted(window, [stage], mode)
     except IndexError as error:
         pool = "LBP" if mode is None else f"mode {mode.upper()}"
-        raise ModelError(f"{error} of {window} windows, {pool}, of which params.xml tells") from None
+        raise ModelError(f"{error} of {window} windows, {pool}, named in params.xml") from None
     return stage
 
 

@@ -201,7 +201,7 @@ def _bytes(image: NDArray[Any]) -> NDArray[np.uint8]:
         low, high = image.min(), image.max()
         if not (low >= 0 and high <= 1):  # nan too
             raise ImageError(
-                f"a float picture must lie in 0 to 1, this one spans {low:g} to {high:g}; scale it"
+                f"a float picture must have values from 0 to 1; this one spans {low:g} to {high:g}; scale it"
             )
         levels: NDArray[np.uint8] = np.rint(image * 255).astype(np.uint8)
         return levels

@@ -109,7 +109,7 @@ def read_address(address: str, start: int = 0, length: int | None = None) -> byt
             path, **({} if start == 0 and end is None else {"start": start, "end": end})
         )
         if length is not None and len(data) != length:
-            raise EOFError(f"{len(data):,} bytes came in place of {length:,}")
+            raise EOFError(f"{len(data):,} bytes arrived instead of {length:,}")
         return data
 
     return _with_retries(address, ask)

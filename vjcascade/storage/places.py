@@ -175,7 +175,7 @@ def expanded(name: str) -> Sequence[str]:
     first, last = int(found[1]), int(found[2])
     if not 0 <= last - first < MAX_SHARDS:
         raise SourceError(
-            f"{name}: {found[0]} is no range of at most {MAX_SHARDS:,} numbers, as {{0000..0099}}"
+            f"{name}: {found[0]} is not a range of at most {MAX_SHARDS:,} numbers, as {{0000..0099}}"
         )
     before, after = name[: found.start()], name[found.end() :]
     return [one for i in range(first, last + 1) for one in expanded(f"{before}{i:0{len(found[1])}}{after}")]

@@ -163,10 +163,10 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
     folder = _checked_folder(output, resume=resume, overwrite=overwrite)
     model = None if folder is None else folder / MODEL_NAME
     if continue_from is not None and not isinstance(continue_from, str | PathLike):
-        raise SettingsError(f"continue_from {continue_from!r:.80} is no model file: give its path")
+        raise SettingsError(f"continue_from {continue_from!r:.80} is not a model file: give a path")
     if not callable(listener):
         raise SettingsError(
-            f"listener {listener!r:.80} is no function of one event; ProgressPrinter() is one"
+            f"listener {listener!r:.80} is not a function of one event; use, for example, ProgressPrinter()"
         )
     base = (
         None if continue_from is None else BaseModel.load(local_file(Path(continue_from)), settings.features)
@@ -225,7 +225,7 @@ def _checked_settings(settings: TrainingSettings | None) -> TrainingSettings:
         return TrainingSettings()
     if not isinstance(settings, TrainingSettings):
         raise SettingsError(
-            f'settings {settings!r:.80} are no TrainingSettings: `preset_settings("quick")` makes those of a preset, '
+            f'settings {settings!r:.80} are not TrainingSettings: `preset_settings("quick")` makes those of a preset, '
             "`read_settings(path)` those of a file"
         )
     return settings
@@ -246,9 +246,9 @@ def _checked_folder(output: str | PathLike[str] | None, *, resume: bool, overwri
             raise SettingsError("resume and overwrite are about the model in an output folder: give one")
         return None
     if isinstance(output, TrainingSettings):
-        raise SettingsError("settings stand in the place of the output folder: write settings=...")
+        raise SettingsError("settings are given as the output folder: write settings=...")
     if not isinstance(output, str | PathLike) or not str(output):
-        raise SettingsError(f'output {output!r} is no folder: give a path, as "model"')
+        raise SettingsError(f'output {output!r} is not a folder: give a path, such as "model"')
     folder = Path(output)
     if folder.suffix.lower() == ".xml" and not folder.is_dir():
         raise SettingsError(

@@ -272,7 +272,7 @@ def test_a_list_of_bare_names_is_one_of_crops(tmp_path: Path, rng: np.random.Gen
     positives = load_positives(tmp_path / "positives.txt", WINDOW)
     np.testing.assert_array_equal(positives.windows, load_positives(tmp_path / "pos", WINDOW).windows)
     assert positives.report.unit == "image files"
-    note = "positives.txt names pictures without boxes: each is taken for a crop of the object"
+    note = "positives.txt names pictures without boxes: each is used as a crop of the object"
     assert note in positives.report.notes
 
 

@@ -441,7 +441,7 @@ def _refuse_boxes_in(folder: Path, kind: Kind) -> None:
                 else f"Give photos without it; or that file, {path}, to use what is outside of its boxes"
             )
             raise SourceError(
-                f"{kind}: {folder} holds pictures with boxes around the object, as {path.name} in it says: "
+                f"{kind}: {folder} holds pictures with boxes around the object, according to {path.name} in it: "
                 f"{shown.name} has {len(shown.boxes)}. {advice}"
             )
 
@@ -478,7 +478,7 @@ def _list_file(source: Path, kind: Kind) -> Listing:
     with_boxes = kind == "positives" and read.has_boxes
     notes = read.notes
     if kind == "positives" and read.pictures and not with_boxes:
-        notes += (f"{source.name} names pictures without boxes: each is taken for a crop of the object",)
+        notes += (f"{source.name} names pictures without boxes: each is used as a crop of the object",)
     pictures = tuple(
         Picture(entry.name, entry.path, f"{source.name}:{entry.line}: ", entry.boxes or None)
         for entry in read.pictures
