@@ -326,7 +326,7 @@ def test_nothing_to_resume_is_said(pictures):
         ({"more_negatives": 5}, "more_negatives 5: put even one source into a list"),
         ({"more_negatives": b"neg"}, "more_negatives b'neg': put"),
         ({"continue_from": 5}, "continue_from 5 is not a model file: give a path"),
-        ({"continue_from": ["a.xml"]}, r"continue_from \['a.xml'\] is no model file"),
+        ({"continue_from": ["a.xml"]}, r"continue_from \['a.xml'\] is not a model file"),
         ({"listener": []}, r"listener \[\] is not a function of one event"),
         ({"strict": "no"}, "strict 'no'"),
         ({"output": 3}, "output 3 is not a folder"),

@@ -152,7 +152,7 @@ def check(  # noqa: PLR0913  as `vjcascade.train`, which it looks ahead to
     ...     print(finding)
     1 of 60 positives is an exact copy of another
     59 positives are few
-    60 negatives feed few stages
+    60 negatives have windows for only a few stages
     """
     settings = settings or TrainingSettings()
     window = None if window is None else checked_window(window)

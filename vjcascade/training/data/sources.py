@@ -348,7 +348,7 @@ def note_on_turned(n_turned: int) -> list[str]:
     Examples
     --------
     >>> note_on_turned(7), note_on_turned(0)
-    (['7 files were turned upright by EXIF'], [])
+    (['7 files were rotated upright as EXIF says'], [])
     """
     were = "was" if n_turned == 1 else "were"
     return [f"{pluralize(n_turned, 'file')} {were} rotated upright as EXIF says"] if n_turned else []
