@@ -24,7 +24,7 @@ PACKAGES = {
     "vjcascade.evaluation": "Measuring and tuning on labelled scenes",
     "vjcascade.comparison": "Comparing boosters",
     "vjcascade.checking": "Checking training pictures",
-    "vjcascade.synthesis": "Altered samples and made-up scenes",
+    "vjcascade.synthesis": "Altered samples and synthetic scenes",
     "vjcascade.inspection": "Looking into models",
     "vjcascade.exports": "Models for other programs",
     "vjcascade.formats": "Reading and writing models",

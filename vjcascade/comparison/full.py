@@ -85,7 +85,7 @@ def compare_full(  # noqa: PLR0913  what, how, where, and who hears of it
     n_seeds : int
         Cascades of each entry: with the settings' seed, the next one, and so on.
     resume : bool
-        Keep what is finished, and go on with what is not.
+        Keep finished cascades, and train the rest.
     overwrite : bool
         Start again.
     memory : int or str, optional

@@ -40,7 +40,7 @@ class Trained:
     alphas : ndarray of shape (n_rounds,), dtype float64
         Weights of the weak classifiers.
     seconds : float
-        Processor time of the search and the booster.
+        CPU time of the search and the booster.
     """
 
     tune: Floats

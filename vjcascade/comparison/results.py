@@ -54,7 +54,7 @@ MEASURES: dict[str, Measure] = {
     "calibration_error_platt": Measure(
         "calibration error, Platt", "The same after Platt's sigmoid was fitted on the samples to tune on."
     ),
-    "seconds": Measure("seconds", "Processor time of boosting.", bounds=(0.0, float("inf"))),
+    "seconds": Measure("seconds", "CPU time of boosting.", bounds=(0.0, float("inf"))),
 }
 
 CURVES = ("hit_rate", "false_alarm_rate", "cost")

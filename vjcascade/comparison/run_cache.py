@@ -49,7 +49,7 @@ class RunCache:
             Plain JSON values that the results depend on: data, rounds, targets. (Boosters, costs, rules and seeds may
             change: what is there of them is used.)
         resume : bool
-            Go on with the runs that are there.
+            Continue with the runs that are there.
         overwrite : bool
             Forget them.
 

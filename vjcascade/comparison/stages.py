@@ -66,7 +66,7 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
     reference : path, optional
         A model whose stages decide what reaches the next; trained if not given.
     resume : bool
-        Go on with the comparison in `output`: finished runs are kept.
+        Continue the comparison in `output`: finished runs are kept.
     overwrite : bool
         Forget it.
     n_threads : int, optional

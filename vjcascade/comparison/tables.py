@@ -50,7 +50,7 @@ def compare_tables(  # noqa: PLR0913  the door to all of it: each is a user's ch
     ignored : sequence of str
         Columns to leave out.
     resume : bool
-        Go on with the comparison in `output`: finished runs are kept.
+        Continue the comparison in `output`: finished runs are kept.
     overwrite : bool
         Forget it.
     n_threads : int, optional

@@ -1,4 +1,4 @@
-"""Dense detection: every window is looked at, and every box keeps the bounds that were asked for.
+"""Dense detection: every window is scanned, and every box keeps the given bounds.
 
 A picture is turned upright for each angle, and scanned by one pyramid for all cascades; boxes are mapped back, and
 those outside of the picture or the mask are dropped. What is left is grouped, all angles together.

@@ -176,7 +176,7 @@ def say_trade(
     figures : sequence of SceneFigures
         From `scene_figures`.
     false_alarms : int or None
-        Windows that pass now in the further photos.
+        Windows that pass now in the additional photos.
 
     Returns
     -------
