@@ -104,7 +104,7 @@ def main_figure(false_alarms_per_picture: float) -> Figure:
     Examples
     --------
     >>> main_figure(1).name, main_figure(0.1).name
-    ('recall at 1 false alarm a picture', 'recall at 0.1 false alarms per picture')
+    ('recall at 1 false alarm per picture', 'recall at 0.1 false alarms per picture')
     """
     rate = f"{false_alarms_per_picture:g}"
     words = f"recall at {rate} false alarm{'' if rate == '1' else 's'} per picture"
