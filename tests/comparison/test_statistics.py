@@ -238,7 +238,7 @@ def test_censored_numbers(values, median, share):
         (lambda: band(np.ones(3), 1.0), r"shape \(3,\) do not have one row per seed"),
         (lambda: interval(np.ones(3), -0.1), "test share -0.1"),
         (lambda: interval(np.ones(3), INF), "test share inf"),
-        (lambda: interval(np.ones(3), 1.0, 95), "level 95 .* as 0.95"),
+        (lambda: interval(np.ones(3), 1.0, 95), "level 95 .* for example 0.95"),
         (lambda: paired_difference(np.ones(3), np.ones(2), 1.0), r"values \(3,\) and baseline \(2,\)"),
         (lambda: critical_difference(1, 5), "1 entries in 5 blocks"),
         (lambda: critical_difference(3, 0), "3 entries in 0 blocks"),
