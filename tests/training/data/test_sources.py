@@ -125,7 +125,7 @@ def test_a_list_of_whole_pictures_does_not_bar_their_folder(tmp_path, rng):
     (tmp_path / "crops" / "info.dat").write_text(whole)
     assert len(list_pictures(tmp_path / "crops", "positives").pictures) == 2
     (tmp_path / "crops" / "info.dat").write_text(whole.replace("001.png 1 0 0 20", "001.png 1 2 0 18"))
-    with pytest.raises(SourceError, match=r"as info\.dat in it says: 001\.png has 1\. Give that file"):
+    with pytest.raises(SourceError, match=r"according to info\.dat in it: 001\.png has 1\. Give that file"):
         list_pictures(tmp_path / "crops", "positives")
 
 
@@ -142,6 +142,6 @@ def test_a_folder_whose_pictures_have_boxes_in_a_file_there_is_refused(tmp_path,
         ("positives", "Give that file in place"),
         ("negatives", "Give photos without it; or"),
     ):
-        with pytest.raises(SourceError, match=f"as {name} in it says: a.png has 1. {advice}"):
+        with pytest.raises(SourceError, match=f"according to {name} in it: a.png has 1. {advice}"):
             list_pictures(tmp_path, kind)
     assert len(list_pictures(tmp_path / name, "negatives").pictures) == 1
