@@ -303,7 +303,9 @@ def test_sheets_and_scenes_are_no_crops_and_no_photos(run, photos, rng, kind):
     assert run("samples", "info.dat", "made", "--make", "3", "--window", "24x24", *more).code == 0
     ran = run("train", "made", "photos", "--output", "out")
     assert ran.code == 2
-    assert "positives: made holds pictures with boxes around the object, according to info.dat in it" in ran.err
+    assert (
+        "positives: made holds pictures with boxes around the object, according to info.dat in it" in ran.err
+    )
     assert "Give that file in place of the folder: made/info.dat" in ran.err
     ran = run("train", "info.dat", "made", "--output", "out")
     assert (ran.code, (photos / "out").exists()) == (2, False)
