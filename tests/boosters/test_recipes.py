@@ -30,10 +30,13 @@ def assert_same_run(algorithm, pool, labels, costs, *, literal, sample_weight=No
     pair = naive_boosters.costs_in_print(algorithm, costs)
     naive = naive_boosters.boost(algorithm, pool, labels, pair, n_rounds, **given_to_both)
     assert run.chosen == naive.chosen
-    np.testing.assert_allclose(run.alphas, naive.alphas, rtol=1e-9, atol=1e-10)
-    np.testing.assert_allclose(run.state.score, naive.score, rtol=1e-9, atol=1e-9)
+    # A step of alpha is computed from an error of exp(-2 |alpha|), whose last bits are lost where it is next to 1.
+    lost = 1e-15 * np.exp(2 * np.abs(naive.alphas).max(initial=0))
+    scale = np.abs(naive.score).max(initial=1)
+    np.testing.assert_allclose(run.alphas, naive.alphas, rtol=1e-9, atol=1e-10 + lost)
+    np.testing.assert_allclose(run.state.score, naive.score, rtol=1e-9, atol=1e-9 + lost * scale)
     if run.chosen:
-        np.testing.assert_allclose(run.scores(pool)[-1], naive.vote, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(run.scores(pool)[-1], naive.vote, rtol=1e-9, atol=1e-9 + lost * scale)
     if run.chosen and len(run.chosen) == n_rounds:
         weights = naive.weights
         if algorithm == "asymboost":  # of which the recipe has dealt out one factor more

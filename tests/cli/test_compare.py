@@ -363,7 +363,7 @@ def test_questions_that_were_asked_before_are_answered(run, table, tmp_path):
     words = (*words, "--threads", "1", *BOOSTERS, "--contrasts", asked)
     refused = run(*words)
     assert refused.code == 2
-    assert f"{asked} is no list of contrasts" in refused.err
+    assert f"{asked} is not a list of contrasts" in refused.err
     assert not (tmp_path / "out").exists()
     sides = (
         'first = {booster = "adaboost", rule = "theory"}\nsecond = {booster = "adaboost", rule = "natural"}\n'
@@ -371,8 +371,9 @@ def test_questions_that_were_asked_before_are_answered(run, table, tmp_path):
     asked.write_text(f'[[contrast]]\nquestion = "Is it?"\nmeasure = "cost"\n{sides}')
     answered = run(*words)
     assert answered.code == 0
-    assert "Of 1 contrast fixed in advance, 0 stand after Holm's correction." in answered.out.replace(
-        "\n", " "
+    assert (
+        "Of 1 contrast fixed in advance, 0 are significant after Holm's correction."
+        in answered.out.replace("\n", " ")
     )
     assert "Is it?" in (tmp_path / "out" / "contrasts.csv").read_text()
     assert "Is it?" in (tmp_path / "out" / "report.html").read_text()

@@ -227,7 +227,7 @@ def test_drawn_video(run, accept_all, blinking_video, tmp_path):
         (("a.png", "-o", "nowhere/result.txt"), "no folder"),
         (("a.png", "-o", "."), "this is a folder"),
         (("a.png", "--draw", "a.png"), "the output would overwrite the model or an input"),
-        (("a.png", "a.png", "--draw", "b.png"), "--draw b.png names one file, and there are 2 inputs"),
+        (("a.png", "a.png", "--draw", "b.png"), "--draw b.png names one file, but there are 2 inputs"),
         (("a.png", "--draw", "b.mp4"), "--draw b.mp4: of a.png a picture, as out.png, can be drawn"),
         (("a.png", "--draw", "nowhere/b.png"), "there is no folder"),
         (("a.png", "--draw", "a.png/drawn"), "cannot be used (not a directory)"),

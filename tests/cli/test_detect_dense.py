@@ -102,7 +102,7 @@ def test_csv_and_text_tell_angles(run, accept_all, picture):
     [
         (("--region", "0,0,9,9"), "--region is for dense detection"),
         (("--antialias",), "add --dense"),
-        (("--near-misses", "1"), "--near-misses belongs"),
+        (("--near-misses", "1"), "--near-misses is for dense detection"),
         (("--dense", "--region", "1,2,3"), "X,Y,WIDTH,HEIGHT"),
         (("--dense", "--region", "100,0,9,9"), "region"),
         (("--dense", "--angles", "left"), "angles 'left'"),

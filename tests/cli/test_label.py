@@ -132,7 +132,7 @@ def test_what_is_wrong_is_said_in_a_sentence(run, photos_folder, tmp_path):
         (["label", photos_folder, "--boxes", tmp_path / "no.csv"], "no.csv"),
         (["label", photos_folder, "--port", "80"], "--port"),
         (["review", "frontalface", tmp_path / "no.json"], "does not exist"),
-        (["review", "nosuchmodel", photos_folder], "without boxes"),
+        (["review", "nosuchmodel", photos_folder], "tells no boxes"),
         (["live", tmp_path / "no.xml", "--output", tmp_path / "kept"], "no.xml"),
     ]
     for words, wanted in cases:

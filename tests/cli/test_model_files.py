@@ -23,7 +23,7 @@ def test_a_wheel_that_is_none_is_refused(run, tmp_path):
     (tmp_path / "opencv.whl").write_text("no")
     ran = run("models", "fetch", "--wheel", tmp_path / "opencv.whl")
     assert ran.code == 2
-    assert "opencv.whl is no wheel, or damaged" in ran.err
+    assert "opencv.whl is not a wheel, or damaged" in ran.err
     with zipfile.ZipFile(tmp_path / "opencv.whl", "w"):
         pass
     assert "has no model files of OpenCV" in run("models", "fetch", "--wheel", tmp_path / "opencv.whl").err

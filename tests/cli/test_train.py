@@ -60,7 +60,7 @@ def test_the_log_explains_itself(run, easy):
     assert re.match(r" +1 +\d+ +-?[\d.]+ +[\d.]+% +[\d.]+%\*", lines[header + 1])
     assert sum(line.startswith("stage weak") for line in lines) == 1
     assert max(map(len, lines[header - 10 : header + 2])) <= 120
-    assert "held out" in lines[-4]
+    assert "held-out" in lines[-4]
     assert f"vjcascade detect {easy / 'out' / 'cascade.xml'} PICTURE" in lines[-3]
     assert f"vjcascade report {easy / 'out'}" in lines[-2]
     assert lines[-1].startswith("training ended ")
@@ -429,7 +429,7 @@ def test_scenes_to_validate_with(run, easy, rng):
     assert "(CSV), 1 picture with 1 object" in ran.out
     assert "best F1" in next(line for line in ran.out.splitlines() if line.startswith("stage weak"))
     assert "on 1 scene with 1 object, it reaches" in ran.out
-    assert "In the scenes, the model is best with" in ran.out.splitlines()[-1]
+    assert "On the scenes, the model is best with" in ran.out.splitlines()[-1]
     model = easy / "out" / "cascade.xml"
     metadata = Cascade.load(model).metadata
     assert metadata["data"]["scenes"] == 1

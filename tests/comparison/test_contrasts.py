@@ -105,7 +105,7 @@ second = {booster = "adaboost", rule = "natural"}
         ("[[contrast]", "Expected"),
         (
             GOOD.replace('"cost"', '"swapped"'),
-            "measure 'swapped' is none of weak, hit_rate, false_alarm_rate, cost",
+            "measure 'swapped' is not one of weak, hit_rate, false_alarm_rate, cost",
         ),
         (GOOD.replace('"theory"', '"teory"'), "theory"),
         (GOOD.replace('"adaboost"', '"adabost"'), "adaboost"),

@@ -210,7 +210,7 @@ def test_overwriting_forgets_all_that_a_run_is_resumed_from(data, tmp_path):
         ({"hit_rate": 0.95}, {"resume": True}, r"settings.hit_rate: 0.9 in the model, 0.95 now"),
         ({"max_stages": 1}, {"resume": True}, "max_stages: 2 in the model, 1 now"),
         ({"max_windows": 10**6}, {"resume": True}, "max_windows: 2000000000 in the model, 1000000 now"),
-        ({}, {"resume": True, "overwrite": True}, "contradict"),
+        ({}, {"resume": True, "overwrite": True}, "exclude each other"),
     ],
 )
 def test_what_was_trained_otherwise_is_refused_before_any_work(finished, data, changes, options, sentence):
@@ -278,7 +278,7 @@ def test_a_booster_that_learns_nothing_does_not_stop_the_others(data, tmp_path, 
     ("entries", "options", "sentence"),
     [
         ([], {}, "no booster to train"),
-        ([TWO[0], TWO[0]], {}, "adaboost is to train a cascade twice"),
+        ([TWO[0], TWO[0]], {}, "adaboost would train a cascade twice"),
         (TWO, {"n_seeds": 0}, "n_seeds 0 is not a whole number from 1 to 1,000"),
         (TWO, {"n_threads": 0}, "n_threads 0"),
     ],

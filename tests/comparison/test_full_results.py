@@ -102,5 +102,5 @@ def test_corrected_p_values_tell_a_difference_from_chance(rng):
 
 
 def test_priors_are_not_for_whole_cascades():
-    with pytest.raises(SettingsError, match="take cost-generalized:sample out"):
+    with pytest.raises(SettingsError, match="leave cost-generalized:sample out"):
         full_entries([Contender("cost-generalized:sample")], [2])

@@ -271,7 +271,7 @@ def test_the_reference_learns_from_other_crops_and_photos_than_draws_have(pictur
 
 def test_more_draws_than_pictures_are_refused(run):
     with pytest.raises(
-        SettingsError, match="100 pictures of the object and 18 photos are too few for 21 parts"
+        SettingsError, match="100 pictures of the object and 18 photos are too few for 21 disjoint parts"
     ):
         run(replace(DESIGN, n_seeds=20), replace(PLAN, n_draws=20))
     with pytest.raises(SettingsError, match="n_seeds 2 is more than n_draws 1: each seed needs a draw"):

@@ -147,7 +147,7 @@ def test_the_end_of_the_curve_by_hand():
 
 
 def test_scenes_must_be_known_for_rates_per_picture():
-    with pytest.raises(SettingsError, match="how many scenes"):
+    with pytest.raises(SettingsError, match="does not know its number of scenes"):
         _ = detection_curve([]).false_alarms_per_picture
 
 

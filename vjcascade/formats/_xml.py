@@ -171,7 +171,7 @@ def elements(text: str, root: str, form: str) -> Iterator[Element]:
             opened.append(token["start"])
             pieces.clear()
             if opened[0] != root or len(opened) > MAX_ELEMENTS_DEEP:
-                raise ModelError(f"line {line_of(text, place)}: it is not a <{root}> of {form}")
+                raise ModelError(f"line {line_of(text, place)}: it is not <{root}> of {form}")
             yield Element(tuple(opened), place, tag=token[0])
         if kind == "end" or token["empty"]:
             name = token["end"] or token["start"]

@@ -228,7 +228,7 @@ class LabelsFile:
             size = known_size(image.width, image.height)
             if size is None or image.id in by_number or image.file_name in found:
                 raise SettingsError(
-                    f"{path}: the image {image.file_name!r:.100} has no size, or is there twice; mend the file"
+                    f"{path}: the image {image.file_name!r:.100} has no size, or appears twice; correct the file"
                 )
             labels = Labels(size, image.use, {}, image.false_alarms, image.done)
             by_number[image.id] = found[image.file_name] = labels

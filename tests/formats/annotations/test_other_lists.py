@@ -140,8 +140,8 @@ def test_wrong_boxes_of_imglab_are_named(folder, boxes, reason):
         ("<dataset><images>", "cut off"),
         ("<dataset></images></dataset>", "</images> closes nothing"),
         ("<!DOCTYPE a [<!ENTITY b 'c'>]><dataset/>", "document type or entities"),
-        ("<dataset>" + "<a>" * 50_000, "it is no <dataset> of imglab"),
-        ("<a><dataset/></a>", "it is no <dataset> of imglab"),
+        ("<dataset>" + "<a>" * 50_000, "it is not <dataset> of imglab"),
+        ("<a><dataset/></a>", "it is not <dataset> of imglab"),
     ],
 )
 def test_other_xml_is_refused(folder, text, reason):

@@ -103,7 +103,7 @@ def test_folders_of_pictures_alone_tell_no_boxes(folder):
     (folder / "settings.json").write_text('{"a": 1}')
     (folder / "model.xml").write_text("<opencv_storage/>")
     assert reader_of(folder) is None
-    with pytest.raises(SourceError, match="is a folder without boxes"):
+    with pytest.raises(SourceError, match="is a folder, which tells no boxes"):
         read_annotations(folder)
 
 

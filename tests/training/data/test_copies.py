@@ -135,7 +135,7 @@ def test_mirror(rng: np.random.Generator, mirror: Mirror, facing: str, is_mirror
     of_copies = is_light_left[40:].reshape(40, 2)
     assert (of_copies[:, 0] == (is_light_left[:40] != is_mirrored)).all()
     assert (of_copies[:, 1] == is_light_left[:40]).all()
-    (note,) = [note for note in positives.report.notes if note.startswith("of each")]
+    (note,) = [note for note in positives.report.notes if note.startswith("augmentation")]
     assert ("every second one mirrored" in note) == is_mirrored
     assert ("can be distinguished from their mirror images" in note) == (mirror is Mirror.AUTO)
 

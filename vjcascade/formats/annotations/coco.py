@@ -132,9 +132,7 @@ class _Reader:
                 self.faults.append(Fault(place, f"its {'id' if image.id is None else 'file_name'} is null"))
                 continue
             if self._places.setdefault(image.id, place) != place:
-                self.faults.append(
-                    Fault(place, f"{brief(image.file_name)}: its id {image.id} is there twice")
-                )
+                self.faults.append(Fault(place, f"{brief(image.file_name)}: its id {image.id} appears twice"))
                 continue
             self._names[image.id] = image.file_name
             try:
