@@ -29,5 +29,5 @@ def model_of(kind):
 
 @cache
 def trial_of(kind):
-    """Return its trial on 4,000 windows."""
-    return Trial.of(model_of(kind), 4_000)
+    """Return its trial on 2,500 windows."""
+    return Trial.of(model_of(kind), 2_500)

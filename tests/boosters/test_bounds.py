@@ -30,7 +30,7 @@ def a_round(rng):
     st.sampled_from([(1, 1), (2, 1), (1, 3.5), (30, 1), (1, 1000)]),
     st.floats(0.05, 20),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=27, deadline=None)
 def test_bounds_hold_for_any_guess_and_threshold(select, seed, costs, factor):
     """Features are small sets of points; whatever the guess, no least loss leaves its bounds."""
     rng = np.random.default_rng(seed)

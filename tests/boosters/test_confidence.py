@@ -40,7 +40,7 @@ def losses_of(run, pool, labels, start, costs):
 
 
 @given(shares, pools.costs)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=27, deadline=None)
 def test_leaf_values_leave_the_least_loss(share, costs):
     """Of a leaf with some weight of positives and of negatives; against a fine grid around the value."""
     costs = costs.normalised()
@@ -58,7 +58,7 @@ def test_leaf_values_leave_the_least_loss(share, costs):
 
 
 @given(pools.seeds, pools.costs)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=14, deadline=None)
 def test_logits_leaf_values_are_half_the_mean_working_responses(seed, costs):
     pool, labels = pools.random_pool(seed)
     score = np.random.default_rng(seed).normal(0, 2, len(labels))
@@ -95,7 +95,7 @@ def test_pure_leaves_are_limited_and_empty_ones_say_nothing(name):
 
 @pytest.mark.parametrize("name", [*REAL_VALUED, "real by exponential loss"])
 @given(pools.seeds, pools.far_costs)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=9, deadline=None)
 def test_losses_are_concave_and_the_same_for_a_classifier_and_its_negative(name, seed, costs):
     options = {"criterion": "exponential"} if " " in name else {}
     booster = make_booster(name.split()[0], costs, **options)
@@ -160,7 +160,7 @@ def test_an_empty_leaf_is_empty_in_a_run_as_well():
 @given(
     pools.seeds, st.one_of(pools.far_costs, st.sampled_from([Costs(1e3, 1), Costs(1e7, 1), Costs(1, 1e7)]))
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=11, deadline=None)
 def test_the_exponential_loss_never_rises(name, options, seed, costs):
     """A theorem for Gentle AdaBoost too: its step, the mean label m, multiplies by cosh m - m sinh m <= 1."""
     pool, labels = pools.random_pool(seed)
@@ -175,7 +175,7 @@ def test_the_exponential_loss_never_rises(name, options, seed, costs):
 
 @pytest.mark.parametrize("name", ["logit", "cost-generalized-logit"])
 @given(pools.seeds, pools.far_costs)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=14, deadline=None)
 def test_logits_loss_falls_in_the_first_round(name, seed, costs):
     """From p = 1/2 the Newton step, the mean label m, falls short of the best one, artanh m."""
     pool, labels = pools.random_pool(seed)

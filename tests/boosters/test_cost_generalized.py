@@ -55,7 +55,7 @@ def test_balanced_classes_each_weigh_one():
 
 @pytest.mark.parametrize("name", PLAIN)
 @given(pools.seeds, pools.far_costs)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=9, deadline=None)
 def test_they_are_the_plain_booster_with_these_sample_weights(name, seed, costs):
     pool, labels = pools.random_pool(seed)
     sizes = np.where(labels > 0, (labels > 0).sum(), (labels < 0).sum())

@@ -37,7 +37,7 @@ def slope(alpha, wrong, right, costs):
 
 @given(st.lists(log_masses, min_size=4, max_size=4), st.floats(0.1, 10), st.floats(0.1, 10))
 @example([0.0, -15.0, -1.6875, -17.0], 2.0, 1.0)  # solved at an end of the bracket
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=90, deadline=None)
 def test_the_step_is_where_the_loss_stops_falling(logs, cost_p, cost_n):
     """Wherever not clipped: the error that counts costs is in [1e-12, 1 - 1e-12]."""
     weight_sums, costs = 10.0 ** np.array(logs), Costs(cost_p, cost_n)
@@ -107,7 +107,7 @@ def test_largest_root_errs_less_on_the_costly_class_where_the_two_differ(costs):
 
 @pytest.mark.parametrize("prior", ["balanced", "uniform"])
 @given(pools.seeds, pools.costs)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=11, deadline=None)
 def test_by_least_loss_the_two_are_one(prior, seed, costs):
     pool, labels = pools.random_pool(seed)
     double_base = make("adaboostdb", costs, select="minloss", prior=prior)
@@ -118,7 +118,7 @@ def test_by_least_loss_the_two_are_one(prior, seed, costs):
 
 
 @given(pools.seeds, pools.costs)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=11, deadline=None)
 def test_steps_of_any_sign_need_no_negatives_in_the_pool(seed, costs):
     """Among classifiers and their negatives, steps above 0 do what steps of any sign do without the negatives."""
     pool, labels = pools.random_pool(seed)
@@ -157,7 +157,7 @@ def test_a_perfectly_wrong_classifier_is_the_last():
 
 
 @given(pools.seeds, pools.costs, st.integers(0, 12))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=18, deadline=None)
 def test_accumulators_are_the_class_means_of_the_loss(seed, costs, n_rounds):
     """A_P is the mean of e^{-C_P f}; as products: each round multiplies it by the class's loss of the step."""
     pool, labels = pools.random_pool(seed)
@@ -181,7 +181,7 @@ def test_accumulators_are_kept_as_logarithms():
 
 
 @given(pools.seeds, st.floats(1, 1000), st.floats(0.2, 8), st.integers(0, 3))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=18, deadline=None)
 def test_the_step_of_the_constant_classifier(seed, ratio, scale, n_rounds):
     """alpha = log(C_P A_P / C_N A_N) / (C_P + C_N), whatever has been chosen before."""
     pool, labels = pools.random_pool(seed)
@@ -198,7 +198,7 @@ def test_the_step_of_the_constant_classifier(seed, ratio, scale, n_rounds):
 
 
 @given(st.tuples(*[st.floats(0.001, 0.999)] * 3), pools.costs, st.floats(1, 3))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=90, deadline=None)
 def test_the_improvement_condition_tells_whose_root_is_larger(shares, costs, root):
     """root_c > r exactly if c . (r^2CP + 1, r^(CP+CN) + r^(CP-CN)) < a + b r^(CP-CN)."""
     share_p, error_p, error_n = shares

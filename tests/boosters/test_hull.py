@@ -49,7 +49,7 @@ def xy(points):
 
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 @given(clouds)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=45, deadline=None)
 def test_the_best_point_is_near_the_hull_and_so_are_all_that_tie(loss, points):
     x, y = xy(points)
     losses = loss(x, y)
@@ -60,7 +60,7 @@ def test_the_best_point_is_near_the_hull_and_so_are_all_that_tie(loss, points):
 
 
 @given(clouds)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=45, deadline=None)
 def test_vertices_are_points_that_fall_ever_less_steeply(points):
     x, y = xy(points)
     hull_x, hull_y = lower_hull(x, y)
@@ -74,7 +74,7 @@ def test_vertices_are_points_that_fall_ever_less_steeply(points):
 
 
 @given(clouds)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=45, deadline=None)
 def test_no_point_lies_below_the_hull(points):
     x, y = xy(points)
     hull_x, hull_y = lower_hull(x, y)
@@ -129,7 +129,7 @@ def assert_chosen_like_brute_force(booster, pool, labels, n_rounds):
 
 @pytest.mark.parametrize(("name", "options"), CHOOSING_BY_HULL)
 @given(pools.seeds, pools.far_costs)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=11, deadline=None)
 def test_boosters_choose_as_by_brute_force(name, options, seed, costs):
     pool, labels = pools.random_pool(seed)
     costs = pools.milder(costs) if options.get("sign") == "any" else costs
@@ -163,7 +163,7 @@ def test_also_on_the_golden_pools(name, options):
     ],
 )
 @given(pools.seeds, pools.costs)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=18, deadline=None)
 def test_steps_on_random_clouds(name, options, seed, costs):
     """Any errors that a pool might have; steps by bisection, and losses as they are written."""
     wrong = np.random.default_rng(seed).uniform(0, 0.5, (2, 80))

@@ -27,7 +27,7 @@ def errors_of(pool, round_):
 
 @pytest.mark.parametrize("algorithm", DISCRETE)
 @given(pools.seeds, pools.costs, st.sampled_from([0, 1, 5, 60]))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=9, deadline=None)
 def test_weights_from_the_score_are_the_products_of_all_rounds(algorithm, seed, costs, n_rounds):
     """Whatever was chosen: the recipe is told the choices and steps, and multiplies its weights."""
     pool, labels = pools.random_pool(seed)
@@ -45,7 +45,7 @@ def test_weights_from_the_score_are_the_products_of_all_rounds(algorithm, seed, 
 
 
 @given(pools.seeds, pools.far_costs)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=27, deadline=None)
 def test_cost_generalized_adaboosts_bound_is_the_product_of_all_z(seed, costs):
     pool, labels = pools.random_pool(seed)
     run = boost_pool(pool, labels, make("cga", costs), 12)
@@ -63,7 +63,7 @@ def test_cost_generalized_adaboosts_bound_is_the_product_of_all_z(seed, costs):
 
 
 @given(pools.seeds, pools.costs, st.integers(1, 10))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=27, deadline=None)
 def test_asymboosts_identity(seed, costs, n_rounds):
     """sum D0 (CP/CN)^(y/2) e^(-y f) = Z0 prod Z_t, where the last round deals out no more of the ratio."""
     pool, labels = pools.random_pool(seed)
@@ -80,7 +80,7 @@ def test_asymboosts_identity(seed, costs, n_rounds):
 
 
 @given(pools.seeds, pools.costs, st.integers(2, 10), st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=18, deadline=None)
 def test_asymboost_cut_short_is_one_of_less_asymmetry(seed, costs, planned, data):
     done = data.draw(st.integers(1, planned - 1))
     pool, labels = pools.random_pool(seed)
@@ -92,7 +92,7 @@ def test_asymboost_cut_short_is_one_of_less_asymmetry(seed, costs, planned, data
 
 
 @given(pools.seeds, st.floats(0.3, 3), st.integers(1, 8))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=27, deadline=None)
 def test_adac2_is_asymboost_at_the_ratio_to_the_power_of_rounds(seed, ratio, n_rounds):
     pool, labels = pools.random_pool(seed)
     adac2 = boost_pool(pool, labels, make("adac2", Costs(ratio, 1)), n_rounds, literal=True)
@@ -104,7 +104,7 @@ def test_adac2_is_asymboost_at_the_ratio_to_the_power_of_rounds(seed, ratio, n_r
 
 @pytest.mark.parametrize("algorithm", ["csb0", "csb1", "csb2"])
 @given(pools.seeds, pools.far_costs)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=14, deadline=None)
 def test_csbs_vote_is_the_plain_vote_with_a_threshold(algorithm, seed, costs):
     pool, labels = pools.random_pool(seed)
     run = boost_pool(pool, labels, make(algorithm, costs), 8, literal=True)
@@ -115,7 +115,7 @@ def test_csbs_vote_is_the_plain_vote_with_a_threshold(algorithm, seed, costs):
 
 
 @given(pools.seeds, pools.far_costs, st.integers(0, 5))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=18, deadline=None)
 def test_adacosts_r_is_the_same_for_all_up_to_their_error(seed, costs, n_rounds):
     """r = (1 - 2 eps - S_C)/2: the least error is the greatest r; alpha > 0 exactly if eps < (1 - S_C)/2."""
     pool, labels = pools.random_pool(seed)
@@ -136,7 +136,7 @@ def test_adacosts_r_is_the_same_for_all_up_to_their_error(seed, costs, n_rounds)
 
 @pytest.mark.parametrize("algorithm", ["adac1", "adac1_sum", "adac3", "adac3_sum"])
 @given(pools.seeds, pools.far_costs, st.integers(0, 5))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=9, deadline=None)
 def test_adac_steps_are_positive_below_half_the_mass(algorithm, seed, costs, n_rounds):
     pool, labels = pools.random_pool(seed)
     booster = make(algorithm, costs)
@@ -149,7 +149,7 @@ def test_adac_steps_are_positive_below_half_the_mass(algorithm, seed, costs, n_r
 
 
 @given(pools.seeds, st.floats(1, 1000))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=14, deadline=None)
 def test_the_constant_classifier_is_worth_half_the_log_of_the_ratio_and_then_nothing(seed, ratio):
     _, labels = pools.random_pool(seed)
     everything = np.ones((len(labels), 1), np.int8)

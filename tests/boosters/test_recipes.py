@@ -47,7 +47,7 @@ def assert_same_run(algorithm, pool, labels, costs, *, literal, sample_weight=No
 
 @pytest.mark.parametrize("algorithm", ONE_ERROR)
 @given(pools.seeds, some_costs)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=18, deadline=None)
 def test_literally(algorithm, seed, costs):
     """To the letter: rounds with alpha <= 0 are kept."""
     pool, labels = pools.random_pool(seed)
@@ -68,7 +68,7 @@ def assert_same_until_losses_tie(algorithm, pool, labels, costs, sample_weight=N
 
 @pytest.mark.parametrize("algorithm", TWO_BASES)
 @given(pools.seeds, some_costs)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=9, deadline=None)
 def test_double_bases(algorithm, seed, costs):
     pool, labels = pools.random_pool(seed)
     assert_same_until_losses_tie(algorithm, pool, labels, costs)
@@ -95,7 +95,7 @@ CONFIDENT = [
 
 @pytest.mark.parametrize(("name", "options", "by"), CONFIDENT)
 @given(pools.seeds, some_costs)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=11, deadline=None)
 def test_confident_boosters(name, options, by, seed, costs):
     pool, labels = pools.random_pool(seed)
     unit = min(costs.positive, costs.negative)
@@ -110,7 +110,7 @@ def test_confident_boosters(name, options, by, seed, costs):
 @pytest.mark.parametrize("name", ["real", "gentle", "logit"])
 @pytest.mark.parametrize("prior", ["class", "sample"])
 @given(pools.seeds, some_costs)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_cost_generalized_confident_boosters(name, prior, seed, costs):
     """All the costs are in the weights that they start from."""
     pool, labels = pools.random_pool(seed)

@@ -61,7 +61,7 @@ units = st.one_of(st.sampled_from([1e-6, 0.3, 7.0, 1e12]), st.floats(1e-9, 1e15)
 
 @pytest.mark.parametrize(("name", "options"), named(SCALE_IS_NOTHING))
 @given(pools.seeds, pools.costs, units)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_only_the_ratio_of_costs_counts(name, options, seed, costs, unit):
     pool, labels = pools.random_pool(seed)
     costs = pools.milder(costs) if options.get("sign") == "any" else costs
@@ -146,14 +146,14 @@ unbalanced = {"n_positive": 6, "n_negative": 18}
 @pytest.mark.parametrize(("name", "options"), named(ALWAYS))
 @given(pools.seeds, st.floats(0.01, 100))
 @example(363983, 1.0)  # none is better than chance
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=11, deadline=None)
 def test_adaboost_at_any_equal_costs(name, options, seed, cost):
     assert_is_adaboost((name, options), *pools.random_pool(seed), Costs(cost, cost))
 
 
 @pytest.mark.parametrize(("name", "options"), named(IN_BALANCE))
 @given(pools.seeds, st.floats(0.1, 10))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=11, deadline=None)
 def test_adaboost_at_equal_costs_of_balanced_classes(name, options, seed, cost):
     pool, labels = pools.random_pool(seed, 9, 9)
     assert_is_adaboost((name, options), pool, labels, Costs(cost, cost))
@@ -172,7 +172,7 @@ def test_never_adaboost(name, options, cost, classes):
 
 
 @given(pools.seeds)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=11, deadline=None)
 def test_csb2_as_printed_is_adaboost_at_one_to_one(seed):
     assert_is_adaboost(("csb2", {"scale": "given"}), *pools.random_pool(seed), Costs())
 
@@ -188,7 +188,7 @@ def test_csb0_at_one_to_one_chooses_the_same_for_ever():
 
 
 @given(pools.seeds, st.floats(0.1, 10))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=11, deadline=None)
 def test_real_boosters_at_equal_costs(seed, cost):
     """The cost-sensitive ones are the plain ones; RealBoost with the exponential criterion."""
     pool, labels = pools.random_pool(seed)
@@ -214,7 +214,7 @@ def test_plain_boosters_do_not_see_costs(name):
 
 @pytest.mark.parametrize(("name", "options"), named(VARIANTS))
 @given(pools.seeds, pools.costs)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_sample_weights_are_repeated_samples(name, options, seed, costs):
     """A weight of 2 is the sample twice, one of 0 is its absence; weights have any scale."""
     pool, labels = pools.random_pool(seed)

@@ -48,7 +48,7 @@ def test_adamecs_threshold_is_bayes_on_the_mean_vote(alphas, seed, ratio):
 
 
 @given(st.integers(0, 2**32 - 1), ratios)
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=14)
 def test_adamec_is_csbs_cost_vote(seed, ratio):
     rng = np.random.default_rng(seed)
     costs, labels = Costs(ratio, 1), np.repeat([1, -1], 20).astype(np.int8)

@@ -167,7 +167,7 @@ def test_files_are_named_with_what_exif_did(good, tmp_path):
 
 @pytest.mark.data
 def test_clean_faces_have_no_other_warning_than_that_they_are_few(shared_data):
-    faces = sorted((shared_data("faces-train") / "lfw" / "val").iterdir())[::5]
-    photos = sorted(path for path in shared_data("negatives-test").rglob("*") if path.suffix == ".jpg")[::8]
+    faces = sorted((shared_data("faces-train") / "lfw" / "val").iterdir())[::12]
+    photos = sorted(path for path in shared_data("negatives-test").rglob("*") if path.suffix == ".jpg")[::20]
     result = check([read_image(path) for path in faces], [read_image(path) for path in photos])
-    assert set(topics(result)) <= {Topic.FEW, Topic.REACH}  # a fifth of the crops, an eighth of the photos
+    assert set(topics(result)) <= {Topic.FEW, Topic.REACH}  # few of either

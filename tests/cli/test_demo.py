@@ -10,8 +10,9 @@ from vjcascade import imaging, read_image
 from vjcascade.cli import demo as module, main
 
 
-def test_demo(run, tmp_path):
-    """The whole of it, once: it takes longest of all tests."""
+def test_demo(run, tmp_path, monkeypatch):
+    """But for most of its stages: `.ci/run` runs the whole, and looks for the one face."""
+    monkeypatch.setattr(module, "OPTIONS", (*module.OPTIONS, "--stages", "4"))
     demo = tmp_path / "demo"
     ran = run("demo", "--output", demo)
     assert ran.code == 0
@@ -23,9 +24,11 @@ def test_demo(run, tmp_path):
 
     words = ["--min-neighbors", module.MIN_NEIGHBORS, "--format", "jsonl"]
     ran = run("detect", demo / "model" / "cascade.xml", data_file("astronaut.png"), *words)
-    (face,) = json.loads(ran.out)["detections"]
-    assert 170 < face["x"] + face["w"] / 2 < 275
-    assert 65 < face["y"] + face["h"] / 2 < 190
+    centres = [
+        (found["x"] + found["w"] / 2, found["y"] + found["h"] / 2)
+        for found in json.loads(ran.out)["detections"]
+    ]
+    assert any(170 < x < 275 and 65 < y < 190 for x, y in centres)
 
 
 @pytest.mark.parametrize("threads", [[], ["--threads", "1"]])

@@ -10,7 +10,7 @@ import pytest
 from vjcascade.compat import CascadeClassifier, data
 from vjcascade.errors import ModelNotFoundError
 
-OURS = data.find("frontalface")
+OURS = data.find("car")
 
 
 @pytest.fixture

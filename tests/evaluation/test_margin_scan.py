@@ -68,7 +68,7 @@ def test_a_scan_equals_separate_runs_at_each_setting(kind, data):
 @pytest.mark.parametrize("shift", [-4.0, -0.5, 0.0, 0.75])
 @pytest.mark.parametrize("n_stages", [6, 9, 13])
 def test_a_real_picture_and_a_real_model(n_stages, shift):
-    faces, picture = Cascade.load(find("frontalface")), builders.picture("astronaut.png")[:300, 100:400]
+    faces, picture = Cascade.load(find("frontalface")), builders.picture("astronaut.png")[30:220, 120:330]
     scan = scan_margins(picture, faces, 5)
     changed = faces.first_stages(n_stages).with_shifted_thresholds(shift, 1)
     for options in ({}, {"min_neighbors": 0}, {"min_neighbors": 1, "min_size": (40, 40)}):

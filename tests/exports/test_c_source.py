@@ -47,7 +47,7 @@ def test_the_wrong_answer_is_no_export(model, trial, tmp_path):
     from vjcascade.errors import ModelError
 
     data = CSource().dump(model, Path("m.h")).replace(b"total < m_stage", b"total <= 1e9 + m_stage")
-    with pytest.raises(ModelError, match=r"the export judges [\d]+ of 4,000 windows differently"):
+    with pytest.raises(ModelError, match=r"the export judges [\d]+ of 2,500 windows differently"):
         CSource().prove(data, trial, Path("m.h"))
 
 

@@ -213,9 +213,9 @@ def test_concave_losses_equal_brute_force_over_all_features(rng, monkeypatch, na
     monkeypatch.setattr(module, "N_GUIDED", 40)
     monkeypatch.setattr(histograms, "MIN_SAMPLES_TO_KEEP", 1)
     booster = make_booster(name, costs, 12, **options)
-    search = make_search(rng, enumerate_haar(WINDOW)[::9], 60, 90)
+    search = make_search(rng, enumerate_haar(WINDOW)[::18], 60, 90)
     state = BoostingState.start(search.labels)
-    for _ in range(8):
+    for _ in range(5):
         round_ = booster.begin_round(state)
         losses = binned_losses(all_bins(search), round_, booster)
         features = search.best_features(round_, booster)
@@ -249,10 +249,10 @@ LINEAR = [name for name in booster_names() if make_booster(name, Costs()).loss_i
 def test_every_round_equals_a_full_scan(name, monkeypatch):
     """Histograms are kept from round to round and never up to date; what is found must be the same all the same."""
     monkeypatch.setattr(histograms, "MIN_SAMPLES_TO_KEEP", 1)
-    booster, search = make_booster(name, Costs(2, 1), 40), a_stage()
+    booster, search = make_booster(name, Costs(2, 1), 25), a_stage()
     state = BoostingState.start(search.labels)
     every = np.arange(len(search.samples.bins))
-    for _ in range(40):
+    for _ in range(25):
         round_ = booster.begin_round(state)
         errors = WeightedError(booster.loss_bounds(0.0, 0.0, round_).lines, search.samples, round_).exact(
             every

@@ -20,14 +20,14 @@ def check(program):
 
 @pytest.mark.parametrize(("kind", "n_files"), [("train", 7), ("tables", 6)])
 def test_interrupted_runs_leave_what_an_undisturbed_one_leaves(run_program, kind, n_files):
-    options = ("--kills", "1", "--disks", "2", "--at-once", "2", "--stages", "2", "--seed", "1")
+    options = ("--kills", "1", "--disks", "1", "--at-once", "2", "--stages", "2", "--seed", "1")
     done = run_program("check_interruptions.py", "--kinds", kind, *options)
     assert done.returncode == 0, done.stderr
     undisturbed, killed, resumed, disks, at_once = done.stdout.splitlines()
     assert undisturbed.startswith(f"{kind}: undisturbed, {n_files} files in ")
     assert killed.startswith("killed: 1 runs while they ran")
     assert re.fullmatch(r"resumed to the end: [1-9] runs, all with the undisturbed .* byte for byte", resumed)
-    assert re.search(r": 2 sizes, .* \(exit code 2 of 2\), all resumed$", disks)
+    assert re.search(r": 1 sizes, .* \(exit code 2 of 1\), all resumed$", disks)
     assert re.match(r"2 runs at once, begun and resumed: [12] were sent away, the others left what", at_once)
 
 

@@ -50,9 +50,9 @@ opencv_lists._read_text, main._refuse_slips, reading._reader_of_json = leave_a_f
 
 
 def test_a_share_of_all_inputs_is_taken_or_refused(run_program):
-    done = run_program("fuzz.py", "--inputs", "15", "--workers", "1", "--no-bounds-checks", "--limit", "60")
+    done = run_program("fuzz.py", "--inputs", "10", "--workers", "1", "--no-bounds-checks", "--limit", "60")
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
-    assert "75 of 75 inputs" in done.stdout
+    assert "50 of 50 inputs" in done.stdout
     rows = [line.split("|")[1:-1] for line in done.stdout.splitlines() if line.startswith("| ")]
     assert [row[0].strip() for row in rows] == [
         "kind",
@@ -64,7 +64,7 @@ def test_a_share_of_all_inputs_is_taken_or_refused(run_program):
     ]
     for _, *numbers in rows[1:]:
         n_inputs, n_taken, n_refused, n_faults = map(int, numbers)
-        assert (n_inputs, n_taken + n_refused, n_faults) == (15, 15, 0)
+        assert (n_inputs, n_taken + n_refused, n_faults) == (10, 10, 0)
         assert min(n_taken, n_refused) > 0
 
 
@@ -77,7 +77,7 @@ def test_planted_faults_are_found_and_kept(run_program, tmp_path):
         "1",
         "--no-bounds-checks",
         "--limit",
-        "5",
+        "2",
         "--keep",
         tmp_path / "kept",
     ]
@@ -88,7 +88,7 @@ def test_planted_faults_are_found_and_kept(run_program, tmp_path):
         "fault, lists:0: Traceback",
         "FaultError: left over: ",
         ".list.tmp\n",
-        "fault, pictures:0: it has not ended after 5 s",
+        "fault, pictures:0: it has not ended after 2 s",
         "fault, commands:0: the process ended with SIGSEGV",
         "KeyError: 'format'",
     ):
