@@ -9,13 +9,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import builders
 import numpy as np
 import pytest
 
-from vjcascade import clusters
+from vjcascade import Cascade, Detector, clusters
 from vjcascade.cli.main import run
 from vjcascade.clusters import open_cluster
-from vjcascade.errors import ClusterError, MissingLibraryError, SettingsError
+from vjcascade.comparison import Design, compare_tables
+from vjcascade.compat.data import find
+from vjcascade.errors import ClusterError, ImageError, MissingLibraryError, SettingsError
+from vjcascade.evaluation import Candidate, evaluate, read_scenes
 from vjcascade.imaging import write_image
 from vjcascade.training import Progress, RoundDone, TrainingSettings, train
 from vjcascade.training.events import Event
@@ -147,6 +151,106 @@ def test_a_scheduler_that_is_lost_ends_the_run_with_a_sentence(train_on: Callabl
             train_on(client, listener=lose)
         with suppress(TimeoutError):
             client.close(timeout=0)
+
+
+@pytest.fixture
+def scenes(tmp_path: Path) -> Path:
+    """Return a folder with a list of scenes, one of which is no picture."""
+    for i in range(4):
+        write_image(tmp_path / f"{i}.png", builders.picture("astronaut.png")[20 * i : 20 * i + 150, 150:300])
+    (tmp_path / "broken.png").write_bytes(b"no picture")
+    (tmp_path / "scenes.txt").write_text("".join(f"{i}.png 1 60 50 60 60\n" for i in range(4)))
+    return tmp_path
+
+
+def test_detection_on_a_cluster(
+    cluster: Any, scenes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A picture that nobody can read is named, and the others are searched."""
+    cluster.scale(2)
+    words = ["detect", "frontalface", str(scenes), "--format", "jsonl", "--min-neighbors", "0"]
+    assert run(words) == 2
+    here = capsys.readouterr()
+    assert run([*words, "--cluster", cluster.scheduler_address]) == 2
+    there = capsys.readouterr()
+    assert here.out == there.out
+    assert here.out.count('"file"') == 4
+    assert "broken.png" in there.err
+    output = tmp_path / "found.jsonl"
+    resumable = [*words, "--resume", "--output", str(output), "--cluster", cluster.scheduler_address]
+    assert run(resumable) == 2
+    assert output.read_text() == here.out
+
+
+def test_pictures_that_workers_cannot_read_are_searched_here(
+    cluster: Any, scenes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lose(*_: Any) -> None:
+        from vjcascade.cli import inputs
+
+        def read(path: Path) -> None:
+            raise ImageError(f"{path}: not on this machine")
+
+        inputs.read_image = read  # type: ignore[assignment]
+
+    def find_again(*_: Any) -> None:
+        from vjcascade import imaging
+        from vjcascade.cli import inputs
+
+        inputs.read_image = imaging.read_image
+
+    words = ["detect", "frontalface", str(scenes / "0.png"), "--format", "csv", "--min-neighbors", "0"]
+    assert run(words) == 0
+    expected = capsys.readouterr().out
+    with distributed.Client(cluster) as client:
+        client.run(lose)
+        assert run([*words, "--cluster", cluster.scheduler_address]) == 0
+        client.run(find_again)
+    assert capsys.readouterr().out == expected
+    assert expected.count("\n") > 1
+
+
+@pytest.mark.parametrize("words", [["--camera", "0"], ["a.png", "--show"], ["a.png", "--draw", "out"]])
+def test_what_a_cluster_cannot_do_is_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["detect", "car", *words, "--cluster", "local:2"]) == 2
+    assert "--cluster works without" in capsys.readouterr().err
+
+
+def test_videos_are_not_for_clusters(scenes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (scenes / "clip.avi").write_bytes(b"no video")
+    assert run(["detect", "car", str(scenes / "clip.avi"), "--cluster", "local:2"]) == 2
+    assert "--cluster is for pictures" in capsys.readouterr().err
+
+
+def test_evaluation_on_a_cluster(cluster: Any, scenes: Path) -> None:
+    candidate = Candidate("cars", Detector(Cascade.load(find("car"))))
+    labelled = read_scenes(scenes / "scenes.txt")
+    here = evaluate([candidate], labelled).models[0]
+    with distributed.Client(cluster) as client:
+        there = evaluate([candidate], labelled, client=client).models[0]
+    np.testing.assert_array_equal(here.values, there.values)
+    assert [one.found.boxes.tolist() for one in here.findings] == [
+        one.found.boxes.tolist() for one in there.findings
+    ]
+    assert here.n_windows == there.n_windows
+
+
+def test_comparison_on_a_cluster(cluster: Any, tmp_path: Path, rng: np.random.Generator) -> None:
+    rows = rng.normal(size=(60, 2)) + (np.arange(60) % 2)[:, np.newaxis]
+    lines = [f"{first:.3f},{second:.3f},{i % 2}" for i, (first, second) in enumerate(rows)]
+    (tmp_path / "table.csv").write_text("\n".join(["first,second,state", *lines]) + "\n")
+    design = Design(boosters=("adaboost", "adac2"), costs=(1, 5), n_rounds=4, n_seeds=2)
+
+    def cells(folder: str, **where: Any) -> list[dict[str, Any]]:
+        found = compare_tables([tmp_path / "table.csv"], "state", tmp_path / folder, design, **where)
+        places = sorted(found.cells)
+        return [
+            {key: found.cells[place][key] for key in sorted(found.cells[place]) if key != "seconds"}
+            for place in places
+        ]
+
+    with distributed.Client(cluster) as client:
+        assert cells("there", client=client) == cells("here", n_threads=1)
 
 
 def test_nobody_answers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

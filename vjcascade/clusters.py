@@ -10,12 +10,14 @@ import re
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
 from vjcascade.errors import CascadeError, ClusterError, MissingLibraryError, SettingsError
+from vjcascade.parallel import ordered_map
 
 Shared = TypeVar("Shared")
 Task = TypeVar("Task")
@@ -188,9 +190,65 @@ class Cluster:
     def _lost(self, error: BaseException) -> ClusterError:
         reason = str(error).split("\n")[0] or type(error).__name__
         return ClusterError(
-            f"the cluster's scheduler no longer answers ({reason}): stages that were finished are saved; start it "
-            "again, and resume, on a cluster of any size or without one"
+            f"the cluster's scheduler no longer answers ({reason}): start it again and repeat the command; with "
+            "--resume it keeps what was finished, on a cluster of any size or without one"
         )
+
+
+def spread(
+    cluster: Cluster | None,
+    function: Callable[[Shared, Task], Result],
+    shared: Shared,
+    tasks: Sequence[Task],
+    n_threads: int,
+) -> Iterator[Result]:
+    """Yield `function(shared, task)` for every task, in order, computed by a cluster or by threads of this process.
+
+    Parameters
+    ----------
+    cluster : Cluster or None
+        None for threads.
+    function : callable
+        As for `Cluster.ordered_map`. What a worker refuses with a `CascadeError`, such as a picture that it cannot
+        read, is tried again here.
+    shared : object
+        What all tasks need.
+    tasks : sequence
+        What is to be done.
+    n_threads : int
+        Threads where there is no cluster.
+
+    Yields
+    ------
+    object
+        The results, in the order of `tasks`.
+
+    Raises
+    ------
+    ClusterError
+        As `Cluster.ordered_map`.
+
+    Examples
+    --------
+    >>> list(spread(None, pow, 2, [1, 2, 3], n_threads=1))
+    [2, 4, 8]
+    """
+    here = partial(function, shared)
+    if cluster is None:
+        yield from ordered_map(here, tasks, n_threads)
+        return
+    answers = cluster.ordered_map(_attempt, (function, shared), tasks)
+    for task, answer in zip(tasks, answers, strict=True):
+        yield here(task) if answer is None else answer[0]
+
+
+def _attempt(work: tuple[Callable[[Shared, Task], Result], Shared], task: Task) -> tuple[Result] | None:
+    """Do a task on a worker; None where it refuses."""
+    function, shared = work
+    try:
+        return (function(shared, task),)
+    except CascadeError:
+        return None
 
 
 @contextmanager

@@ -52,16 +52,25 @@ class RunOptions:
         Replace the comparison in the output folder.
     threads : int
         Processors to use; all if not given. Only times depend on it.
+    cluster : str
+        Address of a Dask scheduler (tcp://host:8786): its workers do the runs, or what training whole cascades gives
+        to a cluster; local:4 starts four processes on this machine. Only times depend on it.
     """
 
     output: Annotated[Path, Parameter(alias="-o")] = Path("comparison")
     resume: FlagOption = False
     overwrite: FlagOption = False
     threads: CountOption | None = None
+    cluster: str | None = None
 
     def keywords(self) -> dict[str, Any]:
         """Return what every function that compares takes by these names."""
-        return {"resume": self.resume, "overwrite": self.overwrite, "n_threads": self.threads}
+        return {
+            "resume": self.resume,
+            "overwrite": self.overwrite,
+            "n_threads": self.threads,
+            "client": self.cluster,
+        }
 
 
 @Parameter(name="*")

@@ -6,6 +6,7 @@ import hashlib
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,6 +42,7 @@ def detect(  # noqa: PLR0913  each is a user's choice
     max_size: SizeOption | None = None,
     untuned: FlagOption = False,
     threads: CountOption | None = None,
+    cluster: str | None = None,
     format: Format = Format.TEXT,  # noqa: A002  the option's name
     output: Annotated[Path, Parameter(alias="-o")] | None = None,
     resume: FlagOption = False,
@@ -78,6 +80,9 @@ def detect(  # noqa: PLR0913  each is a user's choice
         Ignore the settings that vjcascade tune or train stored in the model, and use all its stages.
     threads : int
         Processors to use; all if not given. The results do not depend on it.
+    cluster : str
+        Address of a Dask scheduler (tcp://host:8786) whose workers search the pictures, which they must find under the
+        same paths or addresses; local:4 starts four processes on this machine. The results do not depend on it.
     format : Format
         text for people; jsonl: one object per picture or frame; csv: one row per detection; coco, yolo,
         voc: annotations of the pictures, which other programs can correct and vjcascade train takes (csv as well).
@@ -110,6 +115,7 @@ def detect(  # noqa: PLR0913  each is a user's choice
     from vjcascade.cli.models import named_model, split_model
     from vjcascade.cli.outputs import check_output_file, output_folder, refuse_overwriting
     from vjcascade.cli.search import Search
+    from vjcascade.clusters import open_cluster
     from vjcascade.formats.annotations.writing import FOLDER_FORMATS
     from vjcascade.video import LiveWindow
 
@@ -120,12 +126,12 @@ def detect(  # noqa: PLR0913  each is a user's choice
     if not dense:
         refuse_without_dense(dense_options)
     is_annotation = format in ANNOTATIONS
-    if label is not None and not is_annotation:
-        raise SettingsError("--label is for --format coco, yolo or voc: add one of these, or leave it out")
     if not is_annotation:
-        _check_output(output)
+        _check_output(output, label)
     if resume:
         _refuse_to_resume(format, output, draw)
+    if cluster is not None and (camera is not None or draw is not None or show):
+        raise SettingsError("--cluster works without --camera, --draw and --show: leave them out")
     model = named_model(model) if model else _faces()
     shared = {
         "scale_factor": scale_factor,
@@ -133,13 +139,12 @@ def detect(  # noqa: PLR0913  each is a user's choice
         "min_ranking_score": min_ranking_score,
         "min_size": min_size,
         "max_size": max_size,
-        "n_threads": threads,
+        "n_threads": threads if cluster is None else 1,
     }
     given = {name: value for name, value in shared.items() if value is not None}
     detect_in = _detect_in(model, given, dense_options if dense else None, is_untuned=untuned)
     inputs = find_inputs(places, every) if camera is None else [Input(None, camera)]
-    if dense_options.memory is not None:
-        refuse_still_pictures(inputs)
+    _refuse_misfits(inputs, dense_options, cluster)
     is_many = len(inputs) > 1 or inputs[0].is_moving
     drawings = plan_drawings(inputs, draw) if draw is not None else {}
     written = [output] if output is not None else []
@@ -158,15 +163,22 @@ def detect(  # noqa: PLR0913  each is a user's choice
         if output is not None and format.value in FOLDER_FORMATS:
             stack.enter_context(output_folder(output, "--output"))
         stack.enter_context(compile_notice(SECONDS_FOR_DETECTION))
+        ready = partial(
+            Search,
+            detect_in,
+            drawings=drawings,
+            window=window,
+            cluster=stack.enter_context(open_cluster(cluster)),
+        )
         if resume and output is not None:
             kept = _resumable(output, inputs, model, given, dense_options if dense else None)
-            return _search_the_rest(kept, inputs, lambda report: Search(detect_in, report, drawings, window))
+            return _search_the_rest(kept, inputs, ready)
         report = (
             stack.enter_context(AnnotationReport(format, output, label or "object"))
             if is_annotation
             else stack.enter_context(Report(format, output, is_dense=dense, skips_empty=is_many))
         )
-        return Search(detect_in, report, drawings, window).run(inputs, is_quiet=output is not None)
+        return ready(report).run(inputs, is_quiet=output is not None)
 
 
 def _nothing_to_search(model: Path | None, places: Sequence[Path], camera: int | None) -> SettingsError:
@@ -184,17 +196,29 @@ def _resumable(
     output: Path, inputs: Sequence[Input], model: Path, given: dict[str, Any], dense: DenseOptions | None
 ) -> ResumableReport:
     """Return the report of a run that can go on: with the same model, settings and pictures."""
-    moving = next((source.name for source in inputs if source.is_moving), None)
-    if moving is not None:
-        raise SettingsError(
-            f"{moving}: --resume is for pictures, and this is a video or camera; leave one of them out"
-        )
+    _refuse_videos(inputs, "--resume")
     settings = sorted((name, str(value)) for name, value in given.items() if name != "n_threads")
     digest = hashlib.sha256(model.read_bytes()).hexdigest()
     names = "\0".join(source.name for source in inputs)
     return ResumableReport(
         output, run_key(digest, repr(settings), repr(dense), names), is_dense=dense is not None
     )
+
+
+def _refuse_misfits(inputs: Sequence[Input], dense: DenseOptions, cluster: str | None) -> None:
+    """Refuse inputs that options are not for."""
+    if dense.memory is not None:
+        refuse_still_pictures(inputs)
+    if cluster is not None:
+        _refuse_videos(inputs, "--cluster")
+
+
+def _refuse_videos(inputs: Sequence[Input], option: str) -> None:
+    moving = next((source.name for source in inputs if source.is_moving), None)
+    if moving is not None:
+        raise SettingsError(
+            f"{moving}: {option} is for pictures, and this is a video or camera; leave one of them out"
+        )
 
 
 def _refuse_to_resume(format_: Format, output: Path | None, draw: Path | None) -> None:
@@ -268,12 +292,14 @@ def _tell_smallest(window: Size, min_size: Size | None) -> None:
         )
 
 
-def _check_output(output: Path | None) -> None:
-    """Refuse before the work what would fail after it, and what was meant for --draw."""
+def _check_output(output: Path | None, label: str | None) -> None:
+    """Refuse before the work what would fail after it, and what was meant for --draw or for annotations."""
     from vjcascade.cli.outputs import check_output_file
     from vjcascade.imaging import IMAGE_SUFFIXES
     from vjcascade.video import is_video
 
+    if label is not None:
+        raise SettingsError("--label is for --format coco, yolo or voc: add one of these, or leave it out")
     if output is None:
         return
     if output.suffix.lower() in IMAGE_SUFFIXES or is_video(output):

@@ -89,11 +89,12 @@ class CurveOptions:
     sizes: Annotated[list[float] | None, Parameter(negative="", consume_multiple=True)] = None
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913  each is a user's choice
     *paths: Path,
     output: Annotated[Path | None, Parameter(alias="-o")] = None,
     untuned: FlagOption = False,
     threads: CountOption | None = None,
+    cluster: str | None = None,
     detection: DetectionOptions | None = None,
     hits: HitOptions | None = None,
     listing: SceneOptions | None = None,
@@ -114,6 +115,9 @@ def evaluate(
         Ignore the settings that vjcascade tune stored in the models.
     threads : int
         Processors to use; all if not given. The results do not depend on it.
+    cluster : str
+        Address of a Dask scheduler (tcp://host:8786) whose workers search the pictures; local:4 starts four processes
+        on this machine. The results do not depend on it.
     detection : DetectionOptions
         How models are used.
     hits : HitOptions
@@ -149,7 +153,7 @@ def evaluate(
     with ExitStack() as stack:
         if output is not None:
             stack.enter_context(output_folder(output, "--output"))
-        evaluation = _evaluated(candidates, scenes, protocol, threads, console)
+        evaluation = _evaluated(candidates, scenes, protocol, (threads, cluster), console)
         for line in ("", *verdict(evaluation), "", *table_lines(evaluation), ""):
             console.print(line)
         for model in evaluation.models:
@@ -226,10 +230,10 @@ def _evaluated(
     candidates: Sequence[Candidate],
     scenes: Scenes,
     protocol: Protocol,
-    threads: int | None,
+    where: tuple[int | None, str | None],
     console: PlainConsole,
 ) -> Evaluation:
-    """Evaluate, and show how far it is."""
+    """Evaluate with so many threads or on a cluster, and show how far it is."""
     from vjcascade.cli.compiling import SECONDS_FOR_DETECTION, compile_notice
     from vjcascade.cli.console import ProgressLine
     from vjcascade.evaluation import evaluate as evaluate_on_scenes
@@ -240,7 +244,8 @@ def _evaluated(
             candidates,
             scenes,
             protocol,
-            n_threads=threads,
+            n_threads=where[0],
+            client=where[1],
             progress=lambda name, done, total: line.update(
                 Progress("searching", done, total, f"{name}, {done:,} of {total:,}")
             ),

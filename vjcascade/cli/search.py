@@ -20,7 +20,8 @@ from vjcascade.cli.drawing import open_drawing
 from vjcascade.cli.inputs import Input, Shot
 from vjcascade.cli.process import ExitCode, code_of
 from vjcascade.cli.reports import Report, ResumableReport
-from vjcascade.errors import ImageError
+from vjcascade.clusters import Cluster
+from vjcascade.errors import CascadeError, ImageError
 from vjcascade.messages import one_line
 from vjcascade.storage import fetch_ahead
 from vjcascade.training.events import Progress
@@ -35,6 +36,10 @@ SECONDS_TO_SHOW = 2.0
 
 SECONDS_OF_GROUPING = 2.0
 """Grouping that is done sooner is not worth a line of its own."""
+
+
+MOST_AT_ONCE, ROUNDS = 16, 8
+"""Pictures that a worker of a cluster gets together, but fewer where there are not so many rounds of them."""
 
 
 class Detect(Protocol):
@@ -61,6 +66,8 @@ class Search:
         Files for drawn copies; empty if none are wanted.
     window : LiveWindow or None
         Shows everything.
+    cluster : Cluster, optional
+        Its workers search. For pictures alone, without drawings and window, which need the pixels here.
     """
 
     def __init__(
@@ -69,8 +76,10 @@ class Search:
         report: Report | ResumableReport | AnnotationReport,
         drawings: Mapping[Input, Path],
         window: LiveWindow | None,
+        cluster: Cluster | None = None,
     ) -> None:
         self._detect_in = detect_in
+        self._cluster = cluster
         self._report = report
         self._drawings = drawings
         self._window = window
@@ -118,16 +127,49 @@ class Search:
         return code or (ExitCode.WRONG_INPUT if self._n_failed or self._n_cut_off else ExitCode.DONE)
 
     def _search_all(self, inputs: Sequence[Input]) -> None:
+        if self._cluster is not None:
+            self._search_by_workers(self._cluster, inputs)
+            return
         stored = any(source.path is not None and source.local_path is None for source in inputs)
         for i, source in enumerate(fetch_ahead(_fetched, inputs) if stored else inputs):
             self._tell(Progress("searching", i, len(inputs), source.name))
-            try:
-                if not self._search(source):
-                    break
-            except ImageError as error:
-                self._n_failed += 1
-                self._progress.clear()
-                self._console.print(one_line(f"cannot be searched: {error}"))
+            if not self._search_or_tell(source):
+                break
+
+    def _search_by_workers(self, cluster: Cluster, inputs: Sequence[Input]) -> None:
+        """Search pictures on a cluster; here, those that a worker cannot read."""
+        n_workers = sum(cluster.workers().values())
+        n_each = max(1, min(MOST_AT_ONCE, len(inputs) // (ROUNDS * n_workers)))
+        parts = [inputs[first : first + n_each] for first in range(0, len(inputs), n_each)]
+        n_done = 0
+        for part, answers in zip(
+            parts, cluster.ordered_map(_found_in, self._detect_in(inputs[0]), parts), strict=True
+        ):
+            for source, answer in zip(part, answers, strict=True):
+                if answer is None:
+                    self._search_or_tell(source)
+                else:
+                    (height, width), found = answer
+                    self._add(Shot(source.name, np.broadcast_to(np.uint8(0), (height, width))), found)
+                n_done += 1
+                self._tell(Progress("searching", n_done, len(inputs), source.name))
+
+    def _search_or_tell(self, source: Input) -> bool:
+        """Search an input, or say why it cannot be read; return False if the user has closed the window."""
+        try:
+            return self._search(source)
+        except ImageError as error:
+            self._n_failed += 1
+            self._progress.clear()
+            self._console.print(one_line(f"cannot be searched: {error}"))
+        return True
+
+    def _add(self, shot: Shot, found: Detections) -> None:
+        """Count and report what was found in a shot."""
+        self._n_shots += 1
+        self._n_detections += len(found)
+        self._n_without += not len(found)
+        self._report.add(shot, found)
 
     def _search(self, source: Input) -> bool:
         """Search all shots of an input; return False if the user has closed the window."""
@@ -140,10 +182,7 @@ class Search:
             detect = self._detect_in(source)
             for shot in stack.enter_context(closing(source.shots())):
                 found = detect(shot.image, progress=self._grouping_teller(source))
-                self._n_shots += 1
-                self._n_detections += len(found)
-                self._n_without += not len(found)
-                self._report.add(shot, found)
+                self._add(shot, found)
                 if shot.frame is not None:
                     rate.tick()
                     self._n_frames += 1
@@ -197,6 +236,23 @@ class Search:
         if self._n_cut_off:
             parts.append(f"cut off: {self._n_cut_off} of {n_inputs}")
         self._console.print("; ".join(parts))
+
+
+def _found_in(detect: Detect, sources: Sequence[Input]) -> list[tuple[tuple[int, ...], Detections] | None]:
+    """Search pictures on a worker: the height and width of each, and what was found; None where it cannot be read."""
+    found: list[tuple[tuple[int, ...], Detections] | None] = []
+    for source in sources:
+        try:
+            (shot,) = source.shots()
+        except (CascadeError, OSError):
+            found.append(None)
+        else:
+            found.append((shot.image.shape[:2], detect(shot.image, progress=_silent)))
+    return found
+
+
+def _silent(_done: int, _total: int) -> None:
+    """Tell nobody how far grouping is."""
 
 
 def _fetched(source: Input) -> Input:

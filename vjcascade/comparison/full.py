@@ -14,6 +14,7 @@ from typing import Any
 
 from vjcascade.cascade import Cascade
 from vjcascade.checks import checked_whole
+from vjcascade.clusters import Cluster, open_cluster
 from vjcascade.comparison.design import MAX_SEEDS
 from vjcascade.comparison.full_results import FullComparison, FullEntry, Outcome
 from vjcascade.comparison.scenes import MIN_NEIGHBORS, Found, search_scenes
@@ -61,6 +62,7 @@ def compare_full(  # noqa: PLR0913  what, how, where, and who hears of it
     overwrite: bool = False,
     memory: int | str | None = None,
     n_threads: int | None = None,
+    client: Any = None,
     listener: Listener = null_listener,
 ) -> FullComparison:
     """Train a cascade with every booster, and compare them on full scenes.
@@ -92,6 +94,8 @@ def compare_full(  # noqa: PLR0913  what, how, where, and who hears of it
         Bytes that training may take; see `vjcascade.parallel.checked_memory`.
     n_threads : int, optional
         Threads; all processors if not given. No result but times and memory depends on it.
+    client : distributed.Client or str, optional
+        A cluster of Dask for training, as of `vjcascade.train`. No result but times and memory depends on it.
     listener : Listener
         Gets a `Note` as each cascade is begun, then its events.
 
@@ -114,6 +118,8 @@ def compare_full(  # noqa: PLR0913  what, how, where, and who hears of it
         If a cascade that is there is damaged.
     ImageError
         If a scene can no longer be read.
+    ClusterError
+        If the cluster cannot be reached, or is lost. What was finished before is kept.
     OSError
         If something cannot be saved. What was saved before can be resumed.
 
@@ -132,7 +138,7 @@ def compare_full(  # noqa: PLR0913  what, how, where, and who hears of it
     trials = list(_trials(entries, settings, n_seeds, folder))
     for trial in trials:
         Checkpoint.check_folder(trial.folder, resume=resume, overwrite=overwrite)
-    with only_run_in(folder):
+    with only_run_in(folder), open_cluster(client) as cluster:
         for trial in trials:
             if overwrite:
                 trial.forget()
@@ -142,7 +148,7 @@ def compare_full(  # noqa: PLR0913  what, how, where, and who hears of it
             named = f"cascade {number + 1} of {len(trials)}, {trial.name}"
             listener(Note(named))
             relayed = _relay(listener, named)
-            ended = trial.train(sources, memory_limit, n_threads, relayed)
+            ended = trial.train(sources, memory_limit, n_threads, cluster, relayed)
             outcomes[divmod(number, n_seeds)] = trial.outcome(ended, scenes, n_threads, relayed)
     if all(outcome.found is None for outcome in outcomes.values()):
         raise TrainingError(f"{trials[0].name}: {outcomes[0, 0].ended}, nor with any other booster")
@@ -182,7 +188,14 @@ class _Trial:
             _refuse_less(there.path, there.cascade.metadata["settings"], self.settings.as_dict())
         return there
 
-    def train(self, sources: Sources, memory_limit: int, n_threads: int, listener: Listener) -> str:
+    def train(
+        self,
+        sources: Sources,
+        memory_limit: int,
+        n_threads: int,
+        cluster: Cluster | None,
+        listener: Listener,
+    ) -> str:
         """Train the cascade, or the rest of it; return why training ended."""
         state = _State.open(self.folder / STATE_NAME, self.settings)
         if state.ended and (self.folder / MODEL_NAME).exists():
@@ -199,6 +212,7 @@ class _Trial:
                         sources=_named(sources),
                         memory_limit=memory_limit,
                         n_threads=n_threads,
+                        cluster=cluster,
                         listener=tee(state, history, listener),
                     )
                 except TrainingError as error:

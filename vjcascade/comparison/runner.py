@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from vjcascade.clusters import Cluster
 from vjcascade.comparison.design import Design, Run
 from vjcascade.comparison.measuring import boost_run, is_result, judge
 from vjcascade.comparison.problems import Problem, Split, TableProblem, Trial
@@ -29,6 +30,7 @@ def compare(  # noqa: PLR0913  what, how, where, and who hears of it
     *,
     metadata: Mapping[str, Mapping[str, Any]],
     n_threads: int = 1,
+    cluster: Cluster | None = None,
     listener: Listener = null_listener,
 ) -> Comparison:
     """Compare boosters.
@@ -50,6 +52,8 @@ def compare(  # noqa: PLR0913  what, how, where, and who hears of it
     n_threads : int
         Threads that search a stage's features, or processes, each with a run on a table; no result but the seconds
         depends on it.
+    cluster : Cluster, optional
+        Its workers do the runs, each with one thread.
     listener : Listener
         Gets the progress.
 
@@ -71,7 +75,7 @@ def compare(  # noqa: PLR0913  what, how, where, and who hears of it
         described.append(_described(problem, problem.split(_split_seed(design, 0)), pass_rate))
         runs = design.runs(trains_whole=problem.trains_whole)
         n_done, n_each = number * design.n_seeds * len(runs), design.n_seeds * len(runs)
-        for place, (seed, name) in enumerate(_run_missing(problem, design, cache, n_threads)):
+        for place, (seed, name) in enumerate(_run_missing(problem, design, cache, cluster or n_threads)):
             detail = f"{problem.name}, split {seed + 1} of {design.n_seeds}: {name}"
             listener(Progress("comparing", n_done + place + 1, n_datasets * n_each, detail))
         cells |= _cells(number, problem, design, cache)
@@ -85,7 +89,7 @@ def origin_of(design: Design, data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _run_missing(
-    problem: Problem, design: Design, cache: RunCache, n_threads: int
+    problem: Problem, design: Design, cache: RunCache, workers: Cluster | int
 ) -> Iterator[tuple[int, str]]:
     """Do all runs of a problem that are missing; yield seed and name of each run as it is there."""
     runs = design.runs(trains_whole=problem.trains_whole)
@@ -96,7 +100,7 @@ def _run_missing(
                 yield seed, run.name
             else:
                 missing.append((seed, run))
-    with _done(missing, problem, design, n_threads) as results:
+    with _done(missing, problem, design, workers) as results:
         for (seed, run), result in zip(missing, results, strict=True):
             cache.add(problem.name, seed, run.key, result)
             yield seed, run.name
@@ -104,18 +108,27 @@ def _run_missing(
 
 @contextmanager
 def _done(
-    tasks: Sequence[tuple[int, Run]], problem: Problem, design: Design, n_threads: int
+    tasks: Sequence[tuple[int, Run]], problem: Problem, design: Design, workers: Cluster | int
 ) -> Iterator[Iterator[Results]]:
-    """Yield an iterator over the results of runs, each of a seed.
+    """Yield an iterator over the results of runs, each of a seed, done by a cluster or by so many threads.
 
     Searching a table's few columns is hardly worth a second thread: there, each run is a process's.
     """
+    if isinstance(workers, Cluster):
+        yield workers.ordered_map(_boosted, _Boosting(problem, design, 1), tasks)
+        return
+    n_threads = workers
     n_processes = min(n_threads, len(tasks)) if isinstance(problem, TableProblem) else 1
     if n_processes <= 1:
         yield map(_Boosting(problem, design, n_threads), tasks)
         return
     with processes(n_processes, _Boosting(problem, design, 1)) as mapped:
         yield mapped(tasks)
+
+
+def _boosted(boosting: _Boosting, task: tuple[int, Run]) -> Results:
+    """Do a run on a worker of a cluster, which keeps what it has made ready."""
+    return boosting(task)
 
 
 class _Boosting:
@@ -126,6 +139,10 @@ class _Boosting:
         self._split: tuple[int, Split] | None = None
         self._ready: tuple[tuple[int, bool, bool], Trial] | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Leave out what is kept: other processes make their own."""
+        return type(self), (self._problem, self._design, self._n_threads)
+
     def __call__(self, task: tuple[int, Run]) -> Results:
         """Return the results of a seed's run."""
         seed, run = task
@@ -135,17 +152,22 @@ class _Boosting:
         return {entry.name: result for entry, result in zip(entries, judged, strict=True)}
 
     def _trial(self, seed: int, run: Run) -> Trial:
-        """Return what a run needs; only the last one made is kept, for they are large."""
+        """Return what a run needs; only the last one made is kept, for they are large.
+
+        Threads of a cluster's worker may be here together.
+        """
         key = seed, run.whole, run.contender.shuffled
-        if self._split is None or self._split[0] != seed:
-            self._split = seed, self._problem.split(_split_seed(self._design, seed))
-        if self._ready is None or self._ready[0] != key:
-            self._ready = None
-            split = self._split[1]
+        kept = self._split
+        if kept is None or kept[0] != seed:
+            kept = self._split = seed, self._problem.split(_split_seed(self._design, seed))
+        ready = self._ready
+        if ready is None or ready[0] != key:
+            ready = self._ready = None
+            split = kept[1]
             trained = split.trained_whole if run.whole else split.train
             shuffle_seed = self._design.seed + seed if run.contender.shuffled else None
-            self._ready = key, self._problem.trial(split, trained, self._n_threads, shuffle_seed)
-        return self._ready[1]
+            ready = self._ready = key, self._problem.trial(split, trained, self._n_threads, shuffle_seed)
+        return ready[1]
 
 
 def _is_there(problem: Problem, design: Design, cache: RunCache, seed: int, run: Run) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vjcascade.cascade import Cascade, checked_window
+from vjcascade.clusters import open_cluster
 from vjcascade.comparison.design import Design
 from vjcascade.comparison.results import Comparison
 from vjcascade.comparison.run_cache import RunCache
@@ -45,6 +46,7 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
     resume: bool = False,
     overwrite: bool = False,
     n_threads: int | None = None,
+    client: Any = None,
     listener: Listener = null_listener,
 ) -> Comparison:
     """Compare boosters stage by stage, on windows of a user's pictures.
@@ -71,6 +73,8 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
         Forget it.
     n_threads : int, optional
         Threads; all processors if not given. No result but the seconds depends on it.
+    client : distributed.Client or str, optional
+        A cluster of Dask whose workers do the runs; see `vjcascade.train`. No result but the seconds depends on it.
     listener : Listener
         Gets notes and progress; see `vjcascade.training.events`.
 
@@ -87,6 +91,8 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
         If settings cannot be used or contradict each other or what is in `output`, or if there are too few samples.
     ModelError
         If the reference is damaged.
+    ClusterError
+        If the cluster cannot be reached, or is lost. What was finished before is kept.
     OSError
         If something cannot be saved. What was finished before is.
 
@@ -108,7 +114,7 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
             f"n_seeds {design.n_seeds} is more than n_draws {plan.n_draws}: each seed needs a draw"
         )
     reader = Reader(n_threads, strict=False, listener=listener, label=label)
-    with only_run_in(folder):
+    with only_run_in(folder), open_cluster(client) as cluster:
         for place in (folder, folder / REFERENCE_FOLDER):
             remove_leftovers(place)
         crops = reader.positives(positives, window, None)
@@ -147,6 +153,7 @@ def compare_stages(  # noqa: PLR0913  the door to all of it: each is a user's ch
             cache,
             metadata=metadata,
             n_threads=n_threads,
+            cluster=cluster,
             listener=listener,
         )
 

@@ -6,7 +6,9 @@ import hashlib
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
+from vjcascade.clusters import open_cluster
 from vjcascade.comparison.design import Design
 from vjcascade.comparison.problems import TableProblem
 from vjcascade.comparison.results import Comparison
@@ -31,6 +33,7 @@ def compare_tables(  # noqa: PLR0913  the door to all of it: each is a user's ch
     resume: bool = False,
     overwrite: bool = False,
     n_threads: int | None = None,
+    client: Any = None,
     listener: Listener = null_listener,
 ) -> Comparison:
     """Compare boosters on the rows of tables.
@@ -56,6 +59,8 @@ def compare_tables(  # noqa: PLR0913  the door to all of it: each is a user's ch
     n_threads : int, optional
         Processes, if more than one: a program that calls this must then begin, as Python wants it, with
         ``if __name__ == "__main__":``. All processors if not given. No result but the seconds depends on it.
+    client : distributed.Client or str, optional
+        A cluster of Dask whose workers do the runs; see `vjcascade.train`. No result but the seconds depends on it.
     listener : Listener
         Gets notes and progress; see `vjcascade.training.events`.
 
@@ -70,6 +75,8 @@ def compare_tables(  # noqa: PLR0913  the door to all of it: each is a user's ch
         If a file is not usable.
     SettingsError
         If settings cannot be used or contradict each other or what is in `output`, or if there are too few rows.
+    ClusterError
+        If the cluster cannot be reached, or is lost. What was finished before is kept.
     OSError
         If results cannot be kept. What was finished before is.
 
@@ -86,7 +93,7 @@ def compare_tables(  # noqa: PLR0913  the door to all of it: each is a user's ch
     _refuse_same_names(problems)
     for path, problem in zip(tables, problems, strict=True):
         listener(Note(f"{path}: {problem.table.shape[1]:,} features; {'; '.join(problem.notes)}"))
-    with only_run_in(folder):
+    with only_run_in(folder), open_cluster(client) as cluster:
         remove_leftovers(folder)
         data = {f"{problem.name}_sha256": _digest(problem) for problem in problems}
         cache = RunCache.open(folder, origin_of(design, data), resume=resume, overwrite=overwrite)
@@ -106,6 +113,7 @@ def compare_tables(  # noqa: PLR0913  the door to all of it: each is a user's ch
             cache,
             metadata=metadata,
             n_threads=n_threads,
+            cluster=cluster,
             listener=listener,
         )
 

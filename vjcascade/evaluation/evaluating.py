@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from vjcascade.boosters.state import Floats
+from vjcascade.clusters import open_cluster, spread
 from vjcascade.detection.scales import scan_levels
 from vjcascade.errors import SettingsError
 from vjcascade.evaluation.curves import Curve, Steps, detection_curve
@@ -40,7 +41,7 @@ from vjcascade.evaluation.scenes import Scene, Scenes
 from vjcascade.evaluation.sizes import SizeClass, size_classes
 from vjcascade.imaging import read_gray
 from vjcascade.messages import pluralize
-from vjcascade.parallel import checked_threads, ordered_map
+from vjcascade.parallel import checked_threads
 from vjcascade.types import Detections, Size
 
 STAGES_TRIED = 4
@@ -206,6 +207,7 @@ def evaluate(
     protocol: Protocol | None = None,
     *,
     n_threads: int | None = None,
+    client: Any = None,
     progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> Evaluation:
     """Evaluate models on labelled scenes.
@@ -220,6 +222,9 @@ def evaluate(
         How models are evaluated.
     n_threads : int, optional
         Pictures that are searched at the same time; all processors if not given. Results do not depend on it.
+    client : distributed.Client or str, optional
+        A cluster of Dask whose workers search the pictures; see `vjcascade.train`. A picture that a worker cannot read
+        is searched here.
     progress : callable, optional
         Called as `progress(name, n_done, n_steps)` after each picture; a step is a picture searched with a model.
 
@@ -234,6 +239,8 @@ def evaluate(
         If there is no model, one has no stages, or names are not different.
     ImageError
         If a picture can no longer be read.
+    ClusterError
+        If the cluster cannot be reached, or is lost.
 
     Examples
     --------
@@ -256,17 +263,15 @@ def evaluate(
     by_key = {figure.key: figure for figure in protocol.figures}
     size_figures = (*(by_key[key] for key in SIZE_FIGURES), protocol.main)
     models: list[ModelResult] = []
-    for candidate in candidates:
-
-        def search(scene: Scene, candidate: Candidate = candidate) -> Findings:
-            return _search(candidate, scene, protocol)
-
-        findings = []
-        for one in ordered_map(search, scenes.scenes, checked_threads(n_threads)):
-            findings.append(one)
-            n_done = len(models) * len(scenes) + len(findings)
-            progress(candidate.name, n_done, len(candidates) * len(scenes))
-        models.append(_result(candidate, findings, scenes, protocol, (sizes, size_figures)))
+    n_threads = checked_threads(n_threads)
+    with open_cluster(client) as cluster:
+        for candidate in candidates:
+            findings = []
+            for one in spread(cluster, _search, (candidate, protocol), scenes.scenes, n_threads):
+                findings.append(one)
+                n_done = len(models) * len(scenes) + len(findings)
+                progress(candidate.name, n_done, len(candidates) * len(scenes))
+            models.append(_result(candidate, findings, scenes, protocol, (sizes, size_figures)))
     return Evaluation(scenes, protocol, tuple(models), sizes, size_figures)
 
 
@@ -283,8 +288,9 @@ def _check(candidates: Sequence[Candidate]) -> None:
             )
 
 
-def _search(candidate: Candidate, scene: Scene, protocol: Protocol) -> Findings:
+def _search(shared: tuple[Candidate, Protocol], scene: Scene) -> Findings:
     """Scan a picture once, and judge what a model finds in it."""
+    candidate, protocol = shared
     detector, cascade = candidate.detector, candidate.cascade
     bounds = {"min_size": detector.min_size, "max_size": detector.max_size}
     scan = _scan(scene, candidate)
