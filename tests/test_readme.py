@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import tomllib
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +19,7 @@ from markdown_pages import PROJECT, code_blocks, each_once, run, run_command, ru
 from PIL import Image
 
 from vjcascade import Cascade, Size
+from vjcascade.compat.data import find
 from vjcascade.evaluation import OperatingPoint
 from vjcascade.imaging import read_gray, read_image, resize_crop, write_image
 from vjcascade.video import VideoSink
@@ -113,7 +115,11 @@ def test_commands_run(folder):
     assert longer.stage_thresholds[: model.n_stages].tolist() == model.stage_thresholds.tolist()
 
 
-def test_snippets_run(folder):
+def test_snippets_run(folder, tmp_path, monkeypatch):
+    """One of them loads a file of OpenCV's, which may not be on this machine: any model will do."""
+    (tmp_path / "haarcascades").mkdir()
+    shutil.copy(find("car"), tmp_path / "haarcascades" / "haarcascade_frontalface_default.xml")
+    monkeypatch.setenv("VJCASCADE_DATA", str(tmp_path))
     for block in SNIPPETS:
         if "import cv2" in block or ("sklearn" in block and find_spec("sklearn") is None):
             continue

@@ -108,6 +108,7 @@ def test_calls_that_do_not_fit_are_refused_as_by_opencv(classifier, call, words,
         ("imraed", "did you mean 'imread'"),
         ("cv", r"write cv2\.CASCADE_SCALE_IMAGE for cv2\.cv\.CV_HAAR_SCALE_IMAGE"),
         ("CV_HAAR_SCALE_IMAGE", "since OpenCV 3, its name is CASCADE_SCALE_IMAGE"),
+        ("HOGDescriptr", "OpenCV 5 has no HOG detector"),
         ("CV_HAAR_FIND_BIGGEST_OBJECT", "its name is CASCADE_FIND_BIGGEST_OBJECT"),
     ],
 )

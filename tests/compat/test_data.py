@@ -1,6 +1,7 @@
 """Finding model files: places, names, folders, and none at all."""
 
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -109,6 +110,11 @@ def test_near_names_and_where_to_get_the_files(nowhere):
     put(nowhere / "usr/share/opencv4/haarcascades", "haarcascade_frontalcatface.xml")
     with pytest.raises(ModelNotFoundError, match=r"did you mean 'haarcascade_frontalcatface'\?.*opencv-data"):
         data.find("haarcascade_frontalcatfaces.xml")
+    (nowhere / "usr/share/opencv4/haarcascades/haarcascade_frontalface_alt.xml").write_text("")
+    with pytest.raises(
+        ModelNotFoundError, match=r"'frontalface_alt2' on this machine; `vjcascade models fetch`"
+    ):
+        data.find("frontalface_alt2")  # OpenCV's: another one is not meant
     with pytest.raises(
         ModelNotFoundError,
         match=r"'eye' on this machine; `vjcascade models fetch`.*OpenCV's model files come with",
@@ -116,13 +122,25 @@ def test_near_names_and_where_to_get_the_files(nowhere):
         data.find("eye")
 
 
-def test_no_folder_at_all(nowhere, monkeypatch):
+def test_what_was_found_is_found_after_a_change_of_folder(nowhere, monkeypatch):
+    put(nowhere / "here/opencv4/cv2/data", "haarcascade_eye.xml")
+    monkeypatch.chdir(nowhere / "here")
+    folder = data.haarcascades
+    monkeypatch.chdir(nowhere)
+    assert data.haarcascades == folder
+    assert data.find("eye").parent.samefile(folder)
+
+
+def test_no_folder_at_all(nowhere, monkeypatch, caplog):
     """The string is there, so that the usual line runs, and the classifier says what to do."""
     (nowhere / "modules/cv2/data").mkdir(parents=True)
     monkeypatch.setattr(sys, "path", [str(nowhere / "modules")])
     assert data.haarcascades == str(nowhere / "modules/cv2/data") + os.sep
     classifier = CascadeClassifier(data.haarcascades + "haarcascade_eye.xml")
     assert classifier.empty()
+    (record,) = caplog.records
+    assert record.name == "vjcascade"
+    assert re.search(r"haarcascade_eye.xml.*vjcascade models fetch.*opencv-data", record.getMessage())
     with pytest.raises(Exception, match=r"haarcascade_eye.xml.*opencv-data"):
         classifier.detectMultiScale(None)
 

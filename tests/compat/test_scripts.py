@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from vjcascade import compat
+from vjcascade.compat import __main__ as module
 
 PROJECT = Path(compat.__file__).parents[2]
 
@@ -88,6 +89,7 @@ if many is not () and not isinstance(many, tuple) and many.shape[1] == 4:
 STARTS = {
     "import changed": "import vjcascade.compat as cv2",
     "after install": "import vjcascade.compat\nvjcascade.compat.install()\nimport cv2",
+    "run by ours": "import cv2",
     "install after import": "import cv2\nfrom vjcascade.compat import install\ninstall()",
 }
 
@@ -105,9 +107,12 @@ def folder(tmp_path):
 
 def printed(script, start, folder):
     """Run a script in a process of its own and return what it printed."""
-    program = f"{STARTS[start]}\n{textwrap.dedent(script)}"
+    program = ["-c", f"{STARTS[start]}\n{textwrap.dedent(script)}"]
+    if start == "run by ours":
+        (folder / "script.py").write_text(program[1])
+        program = ["-m", "vjcascade.compat", "script.py"]
     run = subprocess.run(
-        [sys.executable, "-c", program],
+        [sys.executable, *program],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(PROJECT)},
         capture_output=True,
@@ -134,12 +139,23 @@ def test_frames_of_a_camera(folder, opencv_models):
     link = folder / ".venv" / "share" / "opencv4" / "haarcascades"
     link.parent.mkdir(parents=True)
     link.symlink_to(opencv_models)
-    assert printed(CAMERA, "import changed", folder) == ["faces", "2"]
+    assert printed(CAMERA, "run by ours", folder) == ["faces", "2"]
 
 
 @pytest.mark.parametrize("start", STARTS)
 def test_errors_are_those_that_scripts_catch(start, folder):
     assert printed(MISSING, start, folder) == ["True", "True"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [([], "usage"), (["-h"], "usage"), (["none.py"], "no such script")]
+)
+def test_a_script_must_be_given(words, said, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["compat", *words])
+    with pytest.raises(SystemExit) as ended:
+        module.main()
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
 
 
 def test_a_light_import(folder):

@@ -2,7 +2,8 @@
 
 `import vjcascade.compat as cv2` gives the classifier, `groupRectangles`, the flags and `data` from here, and every
 other name (`imread`, `cvtColor`, `VideoCapture`, `error`, ...) from the OpenCV that is installed, whatever its
-version. For code that cannot be changed, `install` puts the missing names into `cv2` itself.
+version. For code that cannot be changed, `install` puts the missing names into `cv2` itself, and
+``python -m vjcascade.compat script.py`` runs a script so.
 
 Results are those of OpenCV 4.14, an empty tuple where nothing was found included: running code relies on it, by
 `if faces == ()`, `faces is ()` and `isinstance(faces, tuple)`, and code that would need an array there does not run on
@@ -49,6 +50,8 @@ def _hint(name: str, known: list[str]) -> str:
         )
     if name.startswith("CV_HAAR_"):
         return f"; since OpenCV 3, its name is {name.replace('CV_HAAR', 'CASCADE')}"
+    if name.startswith("HOG"):
+        return "; OpenCV 5 has no HOG detector, and vjcascade does not replace it"
     near = near_name(name, known)
     return f"; did you mean {near!r}?" if near else ""
 

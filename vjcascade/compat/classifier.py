@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,6 +32,9 @@ CASCADE_DO_ROUGH_SEARCH = 8
 PathName: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes]"
 
 _TYPE_NUMBERS = {FeatureType.HAAR: 0, FeatureType.LBP: 1}
+
+
+_log = logging.getLogger("vjcascade")
 
 
 class _Model(NamedTuple):
@@ -93,7 +97,8 @@ class CascadeClassifier:
         Returns
         -------
         bool
-            Whether it could be used. If not, the classifier is empty, whatever was loaded before.
+            Whether it could be used. If not, the classifier is empty, whatever was loaded before, and the logger
+        "vjcascade" warns why, on standard error unless told otherwise, as OpenCV does.
 
         Raises
         ------
@@ -115,6 +120,8 @@ class CascadeClassifier:
             self._model = _Model(None, str(error), path.name)
         except ModelError as error:
             self._model = _Model(None, str(error))
+        if self.empty():
+            _log.warning("CascadeClassifier has no model: %s", self._problem)
         return not self.empty()
 
     @checked_call
@@ -362,11 +369,15 @@ class CascadeClassifier:
 
     def _scanner(self, function: str) -> Scanner:
         """Return the scanner, or say why there is none."""
-        scanner, problem, hint_for = self._model
-        if scanner is not None:
-            return scanner
-        hint = data.hint(hint_for) if hint_for else ""
-        raise asserted(function, "!empty()", f"{problem}; {hint}" if hint else problem)
+        if self._model.scanner is None:
+            raise asserted(function, "!empty()", self._problem)
+        return self._model.scanner
+
+    @property
+    def _problem(self) -> str:
+        """Why there is no model, and what to do."""
+        _, problem, hint_for = self._model
+        return f"{problem}; {data.hint(hint_for)}" if hint_for else problem
 
     def _found(self, function: str, image: Any, settings: Settings) -> Detections:
         """Detect; the scores are level weights."""

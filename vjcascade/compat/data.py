@@ -94,9 +94,21 @@ def find(name: str | bytes | os.PathLike[str]) -> Path:
     for prefix in _PREFIXES:
         if prefix + stem in known:
             return known[prefix + stem]
-    raise ModelNotFoundError(
-        f"no model file {stem!r} on this machine; {_near(stem, known)}{FETCH}{WHERE_TO_GET}"
-    )
+    near = "" if is_of_opencv(stem) else _near(stem, known)
+    raise ModelNotFoundError(f"no model file {stem!r} on this machine; {near}{FETCH}{WHERE_TO_GET}")
+
+
+def is_of_opencv(stem: str) -> bool:
+    """Tell whether OpenCV 4 came with a model file of a name, with or without the prefix.
+
+    Examples
+    --------
+    >>> is_of_opencv("haarcascade_eye"), is_of_opencv("frontalface")
+    (True, False)
+    """
+    from vjcascade.compat.fetching import OPENCV_FILES
+
+    return f"haarcascade_{stem.removeprefix('haarcascade_')}" in {file.name for file in OPENCV_FILES}
 
 
 def available() -> dict[str, Path]:
@@ -176,6 +188,8 @@ def __getattr__(name: str) -> str:
     if not has_models(_chosen.get(name, ""), name):
         with_models = (str(folder) for folder in _folders() if has_models(str(folder), name))
         _chosen[name] = next(with_models, "")
+        if _chosen[name]:
+            _seen[Path(_chosen[name])] = None  # `find` knows it, too, after a change of the working directory
     return os.path.join(_chosen[name] or _default_folder(), "")  # noqa: PTH118  (the separator at the end)
 
 
