@@ -111,6 +111,34 @@ def test_a_worker_that_is_killed_changes_nothing(
     assert killed
 
 
+def test_a_worker_that_comes_later_and_a_resumed_run_change_nothing(
+    cluster: Any, crops: np.ndarray, photos: Path, expected: bytes, tmp_path: Path
+) -> None:
+    """A worker is added while the first stage is boosted; stopped in the second, the run goes on with one of them."""
+
+    def scale(n_workers: int) -> None:
+        cluster.scale(n_workers)
+        while len(cluster.scheduler_info["workers"]) != n_workers:
+            pass
+
+    def add_and_stop(event: Event) -> None:
+        if isinstance(event, RoundDone) and (event.stage, event.n_weak) == (1, 2):
+            scale(2)
+        if isinstance(event, RoundDone) and (event.stage, event.n_weak) == (2, 2):
+            raise KeyboardInterrupt
+
+    def train_here(client: Any, **options: Any) -> None:
+        train(crops, photos, tmp_path, SETTINGS, window=(12, 12), client=client, **options)
+
+    scale(1)
+    with distributed.Client(cluster) as client:
+        with pytest.raises(KeyboardInterrupt):
+            train_here(client, listener=add_and_stop)
+        scale(1)
+        train_here(client, resume=True)
+    assert (tmp_path / "cascade.xml").read_bytes() == expected
+
+
 @pytest.mark.parametrize("booster", ["cost-sensitive", "cost-generalized-logit"])
 def test_losses_that_are_not_linear(booster: str, cluster: Any, train_on: Callable[..., bytes]) -> None:
     settings = TrainingSettings(
