@@ -370,8 +370,8 @@ def look_at_mistakes(page: Any) -> None:
         "    body: JSON.stringify(rows.map(([photo]) => ({ do: 'done', photo, done: true }))) }); }"
     )
     page.locator("nav [data-tab=review]").click()
-    page.get_by_role("button", name="Look for mistakes").click()
-    page.get_by_role("button", name="Look again").wait_for(timeout=1_200_000)
+    page.get_by_role("button", name="Search for errors").click()
+    page.get_by_role("button", name="Search again").wait_for(timeout=1_200_000)
     for card in page.locator(".mistake").all():
         card.scroll_into_view_if_needed()
         page.wait_for_timeout(100)

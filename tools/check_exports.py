@@ -73,10 +73,10 @@ def tried(export: Export, cascade: Cascade, trial: Trial) -> tuple[str, bool]:
         except ModelError as error:
             return f"refused: {error}", True
         try:
-            how = export.prove(data, trial, path)
+            how = export.verify(data, trial, path)
         except ModelError as error:
             return f"**differs**: {error}", False
-    return how, "did not run" not in how
+    return how, "was not run" not in how
 
 
 if __name__ == "__main__":

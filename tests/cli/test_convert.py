@@ -36,8 +36,8 @@ def test_what_was_written_is_said(model, tmp_path, capsys):
     assert out == ""
     written, tried = err.splitlines()
     assert written == f"written: {tmp_path / 'out.xml'} (old format, window {cascade.window}, 1 stage)"
-    assert tried.startswith("tried on 20,000 windows, of which the model accepts ")
-    assert tried.endswith(": equal, read back")
+    assert tried.startswith("tested on 20,000 windows, of which the model accepts ")
+    assert tried.endswith(": identical results, read back")
 
 
 def test_there_and_back(model, tmp_path):
@@ -77,7 +77,7 @@ def test_the_model_is_not_overwritten(tmp_path, link):
 )
 def test_names_that_promise_another_form_are_refused(model, tmp_path, name, suffix):
     with pytest.raises(
-        SettingsError, match=rf" {suffix} files are not written; give a name that ends in \.xml, "
+        SettingsError, match=rf" {suffix} files cannot be written; give a name that ends in \.xml, "
     ):
         convert(model, tmp_path / name)
     assert not (tmp_path / name).exists()
@@ -86,7 +86,7 @@ def test_names_that_promise_another_form_are_refused(model, tmp_path, name, suff
 @pytest.mark.parametrize("name", ["out", ".xml"])
 def test_a_name_without_a_suffix_needs_a_format(model, tmp_path, name):
     with pytest.raises(
-        SettingsError, match=r"its name has no suffix to say .* in \.xml, .*, or say it with --to"
+        SettingsError, match=r"its name has no suffix to choose .* in \.xml, .*, or choose it with --to"
     ):
         convert(model, tmp_path / name)
     assert not (tmp_path / name).exists()
@@ -99,10 +99,10 @@ def test_the_suffix_decides_and_to_and_format_must_agree(model, tmp_path, capsys
     convert(model, tmp_path / "out.xml", to="old", format="old")
     for name, options, message in (
         ("a.xml", {"to": "new", "format": "old"}, "--to new and --format old exclude each other"),
-        ("a.h", {"to": "new"}, r"a\.h: --to new is not written to \.h files; give .* in \.xml or \.xml\.gz"),
-        ("a.h", {"format": "old"}, r"--to old is not written to \.h files"),
-        ("a.xml", {"to": "c"}, r"--to c is not written to \.xml files; give a name that ends in \.h or \.c"),
-        ("a.bin", {"to": "c"}, r"\.bin files are not written; give a name that ends in \.xml, "),
+        ("a.h", {"to": "new"}, r"a\.h: --to new does not fit \.h files; give .* in \.xml or \.xml\.gz"),
+        ("a.h", {"format": "old"}, r"--to old does not fit \.h files"),
+        ("a.xml", {"to": "c"}, r"--to c does not fit \.xml files; give a name that ends in \.h or \.c"),
+        ("a.bin", {"to": "c"}, r"\.bin files cannot be written; give a name that ends in \.xml, "),
     ):
         with pytest.raises(SettingsError, match=message):
             convert(model, tmp_path / name, **options)
@@ -113,9 +113,7 @@ def test_what_is_not_equal_is_not_written(model, tmp_path, monkeypatch):
     from vjcascade.exports import exporting
 
     monkeypatch.setattr(exporting, "dump_cascade", lambda *_: dump_cascade(cascade_with(leaves=[0] * 5)))
-    with pytest.raises(
-        ModelError, match=r"model\.json\.gz: the export judges [\d,]+ of 20,000 windows differently"
-    ):
+    with pytest.raises(ModelError, match=r"model\.json\.gz: the export differs for [\d,]+ of 20,000 windows"):
         convert(model, tmp_path / "out.xml")
     assert not (tmp_path / "out.xml").exists()
 

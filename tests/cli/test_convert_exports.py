@@ -19,7 +19,7 @@ def test_the_operating_point_decides_what_is_exported(run, tmp_path):
     model.with_metadata({"operating_point": point}).save(tmp_path / "m.xml")
     ran = run("convert", tmp_path / "m.xml", tmp_path / "m.json")
     assert ran.code == 0
-    assert "(JSON of the model, window 12x10, 2 stages)" in ran.err
+    assert "(JSON tables, window 12x10, 2 stages)" in ran.err
     text = (tmp_path / "m.json").read_text()
     assert (
         '"settings": {"scale_factor": 1.3, "min_neighbors": 5, "min_size": [30, 25], "min_ranking_score": 0.0}'

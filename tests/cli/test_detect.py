@@ -387,7 +387,7 @@ def test_two_pictures_with_one_text_file_are_refused(run, accept_all, street):
     write_image(street / "a.jpg", np.zeros((30, 30), np.uint8))
     ran = run("detect", accept_all, street, "--format", "yolo", "-o", street.parent / "out")
     assert ran.code == 2
-    assert "would both have a.txt: rename one of them" in ran.err
+    assert "would both have the file a.txt: rename one of them" in ran.err
     assert not (street.parent / "out").exists()
 
 

@@ -64,9 +64,9 @@ def test_label_begins_with_photos_labels_and_boxes_of_others(run, serve, photos_
         "label", photos_folder, "--labels", "face", "sign", "--boxes", boxes, "--no-browser", "--port", "2048"
     )
     assert ran.code == 0, ran.err
-    assert "boxes of 1 photo are taken over (CSV)" in ran.out
+    assert "imported the boxes of 1 photo (CSV)" in ran.out
     assert "page: http://127.0.0.1:1/token/" in ran.out
-    assert "ended; 1 box in" in ran.out
+    assert "stopped; 1 box in" in ran.out
     site, options, port, state, queue = serve[0]
     assert site.labels == photos_folder / "labels.json"
     assert port == 2048
@@ -125,14 +125,14 @@ def test_what_is_wrong_is_said_in_a_sentence(run, photos_folder, tmp_path):
     (tmp_path / "empty").mkdir()
     write_image(tmp_path / "picture.png", np.zeros((9, 9), np.uint8))
     cases = [
-        (["label", tmp_path / "nowhere"], "a folder of photos is needed"),
-        (["label", tmp_path / "picture.png"], "a folder of photos is needed"),
-        (["label", tmp_path / "empty"], "there is no picture in this folder"),
+        (["label", tmp_path / "nowhere"], "is not a folder; give a folder of photos"),
+        (["label", tmp_path / "picture.png"], "is not a folder; give a folder of photos"),
+        (["label", tmp_path / "empty"], "there are no pictures in this folder"),
         (["label", photos_folder, "--model", tmp_path / "no.xml"], "no.xml"),
         (["label", photos_folder, "--boxes", tmp_path / "no.csv"], "no.csv"),
         (["label", photos_folder, "--port", "80"], "--port"),
         (["review", "frontalface", tmp_path / "no.json"], "does not exist"),
-        (["review", "nosuchmodel", photos_folder], "tells no boxes"),
+        (["review", "nosuchmodel", photos_folder], "without annotations"),
         (["live", tmp_path / "no.xml", "--output", tmp_path / "kept"], "no.xml"),
     ]
     for words, wanted in cases:

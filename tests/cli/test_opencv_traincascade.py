@@ -215,11 +215,11 @@ def test_swapped_sides_are_refused_and_can_be_insisted_on(old, train, rng):
     write_vec(old / "pos.vec", wide)
     ran = train(f"{SMALL} -w 12 -h 24")
     assert (ran.code, (old / "out").exists()) == (2, False)
-    assert "may be 12x24 or 24x12, and look like 24x12 with the sides swapped" in ran.err
-    assert "--window 12x24 in the place of -w and -h" in ran.err
+    assert "may be 12x24 or 24x12, but look like 24x12 with the sides swapped" in ran.err
+    assert "--window 12x24 instead of -w and -h" in ran.err
     ran = train(f"{SMALL} --window 12x24")
     assert ran.code == 0
-    assert "read as 12x24, as was said, but look like 24x12" in ran.out
+    assert "read as 12x24, as requested, but look like 24x12" in ran.out
     assert Cascade.load(old / "out" / "cascade.xml").window == (12, 24)
 
 

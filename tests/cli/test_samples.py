@@ -167,7 +167,7 @@ def test_what_reads_otherwise_than_it_was_written_is_removed(run, photos, monkey
     monkeypatch.setattr(vec_files, "write_atomic", write_badly)
     ran = run("samples", "info.dat", "a.vec")
     assert ran.code == 2
-    assert "a.vec: it reads otherwise than it was written, and was removed; check the disk" in ran.err
+    assert "a.vec: it differs from what was written, and was removed; check the disk" in ran.err
     assert not (photos / "a.vec").exists()
 
 

@@ -395,7 +395,7 @@ def test_a_label_picks_objects_out_of_annotations(run, easy):
     words = ("train", easy / "boxes.csv", easy / "neg", "--output", easy / "out", *BRIEF)
     ran = run(*words)
     assert ran.code == 2
-    assert "has objects of 2 kinds (bus, car); choose one of them (--label)" in ran.err
+    assert "has objects of 2 kinds (bus, car); choose one with --label" in ran.err
     ran = run(*words, "--label", "car")
     assert ran.code == 0
     assert "positives: found 30 boxes in " in ran.out
@@ -413,7 +413,7 @@ def test_the_samples_of_a_vec_are_trained_from(run, easy, rng):
     assert Cascade.load(easy / "out" / "cascade.xml").window == (24, 24)
     ran = run(*words, "--window", "16x36", "--overwrite")
     assert ran.code == 0
-    assert "note: pos.vec: samples are read as 16x36, as was said, but look like 24x24" in ran.out
+    assert "note: pos.vec: samples are read as 16x36, as requested, but look like 24x24" in ran.out
     assert Cascade.load(easy / "out" / "cascade.xml").window == (16, 36)
 
 

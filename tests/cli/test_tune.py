@@ -56,7 +56,7 @@ def test_scenes_with_several_kinds_of_objects(run, scenes):
     of_table = ["tune", scenes / "model.xml", scenes / "boxes.csv", "--output", scenes / "tuned.xml"]
     ran = run(*of_table)
     assert ran.code == 2
-    assert "has objects of 2 kinds (object, other); choose one of them (--label)" in ran.err
+    assert "has objects of 2 kinds (object, other); choose one with --label" in ran.err
     of_table, of_list = run(*of_table, "--label", "object"), run(*words(scenes))
     assert of_table.code == of_list.code == 0
     assert of_table.out.splitlines()[:3] == of_list.out.splitlines()[:3]

@@ -20,7 +20,7 @@ def test_boxes_must_be_the_detectors():
     moved = found + np.array([1, 0, 0, 0], np.int32)
     for wrong, what in (
         ((raw[1:], found), "windows"),
-        ((raw, moved), "objects"),
+        ((raw, moved), "detections"),
         ((raw[::-1], found), "windows"),
     ):
         with pytest.raises(ModelError, match=rf"the export finds [\d]+ {what} in a picture, the detector "):
@@ -29,7 +29,7 @@ def test_boxes_must_be_the_detectors():
 
 def test_every_window_must_be_answered_for():
     trial = trial_of("stump")
-    with pytest.raises(ModelError, match=r"answered for 2499 of 2,500 windows"):
+    with pytest.raises(ModelError, match=r"returned 2499 results for 2,500 windows"):
         check_answers(trial, trial.passed[1:], trial.raw.boxes, trial.found.boxes)
 
 
@@ -47,15 +47,15 @@ def test_answers_are_taken_apart():
     "numbers", [[], [7], [7, -1], [7, -1, 0], [7, -1, 1, 1, 1, 1, 0], [7, -1, 0, 0, 0], [7, -1, -1, 0]]
 )
 def test_other_bytes_are_no_answers(numbers):
-    with pytest.raises(ModelError, match=r"bytes that are no answers"):
+    with pytest.raises(ModelError, match=r"bytes has the wrong length"):
         parsed_answers(np.array(numbers, np.int32).tobytes(), 2)
-    with pytest.raises(ModelError, match=r"5 bytes that are no answers"):
+    with pytest.raises(ModelError, match=r"5 bytes has the wrong length"):
         parsed_answers(b"12345", 0)
 
 
 def test_programs_that_hang_or_are_not_there(tmp_path, monkeypatch):
     monkeypatch.setattr(programs, "TIMEOUT", 0.2)
-    with pytest.raises(ModelError, match=r"could not be tried: python.* failed \(.*timed out"):
+    with pytest.raises(ModelError, match=r"could not be tested: python.* failed \(.*timed out"):
         run_program([sys.executable, "-c", "import time; time.sleep(60)"], tmp_path)
-    with pytest.raises(ModelError, match=r"could not be tried: nothing failed"):
+    with pytest.raises(ModelError, match=r"could not be tested: nothing failed"):
         run_program([str(Path(tmp_path) / "nothing")], tmp_path)

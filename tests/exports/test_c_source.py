@@ -21,8 +21,8 @@ needs_compiler = pytest.mark.skipif(not shutil.which("cc"), reason="there is no 
 @pytest.mark.parametrize("name", ["model.h", "my car-2.c"])
 def test_it_compiles_without_warnings_and_is_equal(model, trial, name):
     path = Path(name)
-    how = CSource().prove(CSource().dump(model, path), trial, path)
-    assert how.startswith("equal, compiled with ")
+    how = CSource().verify(CSource().dump(model, path), trial, path)
+    assert how.startswith("identical results, compiled with ")
 
 
 @needs_compiler
@@ -47,8 +47,8 @@ def test_the_wrong_answer_is_no_export(model, trial, tmp_path):
     from vjcascade.errors import ModelError
 
     data = CSource().dump(model, Path("m.h")).replace(b"total < m_stage", b"total <= 1e9 + m_stage")
-    with pytest.raises(ModelError, match=r"the export judges [\d]+ of 2,500 windows differently"):
-        CSource().prove(data, trial, Path("m.h"))
+    with pytest.raises(ModelError, match=r"the export differs for [\d]+ of 2,500 windows"):
+        CSource().verify(data, trial, Path("m.h"))
 
 
 @needs_compiler
@@ -56,9 +56,10 @@ def test_what_does_not_compile_is_no_export(model, trial):
     from vjcascade.errors import ModelError
 
     with pytest.raises(
-        ModelError, match=r"could not be tried: \w+ ended with code 1; nothing is written. It said: "
+        ModelError,
+        match=r"could not be tested: \w+ failed with exit code 1; nothing is written. Its output: ",
     ):
-        CSource().prove(b"#error no\n", trial, Path("m.h"))
+        CSource().verify(b"#error no\n", trial, Path("m.h"))
 
 
 @pytest.mark.parametrize("name", ["model.h", "my car-2.c"])
@@ -74,7 +75,7 @@ def test_without_a_compiler_the_arrays_are_tried(model, trial, monkeypatch):
     monkeypatch.setattr(c_source, "COMPILERS", ())
     path = Path("m.h")
     data = CSource().dump(model, path)
-    assert "the C code did not run" in CSource().prove(data, trial, path)
+    assert "the C code was not run" in CSource().verify(data, trial, path)
 
 
 def test_wrong_numbers_are_found_without_a_compiler(model, trial, monkeypatch):
@@ -82,8 +83,8 @@ def test_wrong_numbers_are_found_without_a_compiler(model, trial, monkeypatch):
 
     monkeypatch.setattr(c_source, "COMPILERS", ())
     changed = model.with_shifted_thresholds(0.5)
-    with pytest.raises(ModelError, match="differently"):
-        CSource().prove(CSource().dump(changed, Path("m.h")), trial, Path("m.h"))
+    with pytest.raises(ModelError, match="the export differs for"):
+        CSource().verify(CSource().dump(changed, Path("m.h")), trial, Path("m.h"))
 
 
 def test_the_comment_says_what_the_model_is(model):
@@ -91,7 +92,7 @@ def test_the_comment_says_what_the_model_is(model):
     assert lines[0].startswith("/* m.h: an object detector")
     head = "\n".join(lines[:40])
     assert "Window 12x10, 4 stages, 49 weak classifiers over" in head
-    assert "the operating point that the model was tuned to: scale factor 1.2, more than 2 neighbors" in head
+    assert "Settings (operating point of the model): scale factor 1.2, more than 2 neighbors" in head
 
 
 def test_hostile_metadata_ends_no_comment():
@@ -107,4 +108,4 @@ def test_numbers_at_the_edge_of_float32():
     cascade = cascade_with(leaves=(-1e-38, 3e38, 1e-45, -3.4e38, 0.1), thresholds=(-3e38,))
     trial = Trial.of(cascade, 1000)
     assert len(np.unique(trial.passed)) > 1
-    CSource().prove(CSource().dump(cascade, Path("m.h")), trial, Path("m.h"))
+    CSource().verify(CSource().dump(cascade, Path("m.h")), trial, Path("m.h"))

@@ -23,17 +23,17 @@ def test_suffixes_ask_for_exports(export):
     for suffix in export.suffixes:
         assert format_of(Path(f"a{suffix.upper()}")) == export.name
         assert format_of(Path(f"a{suffix}"), export.name) == export.name
-        with pytest.raises(SettingsError, match=r"--to new is not written to"):
+        with pytest.raises(SettingsError, match=r"--to new does not fit"):
             format_of(Path(f"a{suffix}"), "new")
     assert format_of(Path("a"), export.name) == export.name
-    with pytest.raises(SettingsError, match=r"is not written to \.xml files; give a name that ends in"):
+    with pytest.raises(SettingsError, match=r"does not fit \.xml files; give a name that ends in"):
         format_of(Path("a.xml"), export.name)
 
 
 @pytest.mark.parametrize("name", ["a.onnx", "a.json.gz", "a.tar.gz", "a.cpp"])
 def test_unknown_suffixes(name):
     with pytest.raises(
-        SettingsError, match=r"files are not written; give a name that ends in \.xml, \.xml\.gz, \.h, "
+        SettingsError, match=r"files cannot be written; give a name that ends in \.xml, \.xml\.gz, \.h, "
     ):
         format_of(Path(name))
 
@@ -64,7 +64,7 @@ def test_nothing_is_written_that_fails_or_cannot_be(tmp_path, export, monkeypatc
     def fails(*_):
         raise ModelError("it differs")
 
-    monkeypatch.setattr(export, "prove", fails)
+    monkeypatch.setattr(export, "verify", fails)
     with pytest.raises(ModelError, match="it differs"):
         export_cascade(accept_all(), path, export.name, n_windows=100)
     assert list(tmp_path.iterdir()) == []

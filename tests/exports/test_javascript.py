@@ -28,13 +28,15 @@ def node(script, folder, data=b""):
 @pytest.mark.parametrize("export", [JavaScript(), Page()])
 def test_it_runs_and_is_equal(model, trial, export):
     path = Path(f"my model{export.suffixes[0]}")
-    assert export.prove(export.dump(model, path), trial, path).startswith("equal, run under Node.js")
+    assert export.verify(export.dump(model, path), trial, path).startswith(
+        "identical results, run in Node.js"
+    )
 
 
 def test_json_holds_the_model(model, trial):
     data = JsonModel().dump(model, Path("m.json"))
     assert json.loads(data) == model_tables(model)
-    assert JsonModel().prove(data, trial, Path("m.json")).startswith("equal, read back")
+    assert JsonModel().verify(data, trial, Path("m.json")).startswith("identical results, read back")
 
 
 @needs_node
@@ -99,17 +101,17 @@ def test_colours_are_weighed_as_by_opencv(model, tmp_path, rng):
 def test_without_node_the_numbers_are_tried(model, trial, export, monkeypatch):
     monkeypatch.setattr(javascript, "INTERPRETERS", ())
     path = Path("m.js")
-    assert "the JavaScript did not run" in export.prove(export.dump(model, path), trial, path)
-    with pytest.raises(ModelError, match="differently"):
-        export.prove(export.dump(model.with_shifted_thresholds(0.3, 1), path), trial, path)
+    assert "the JavaScript was not run" in export.verify(export.dump(model, path), trial, path)
+    with pytest.raises(ModelError, match="the export differs for"):
+        export.verify(export.dump(model.with_shifted_thresholds(0.3, 1), path), trial, path)
 
 
 @needs_node
 @pytest.mark.parametrize("export", [JavaScript(), Page()])
 def test_a_changed_number_is_found(model, trial, export):
     path = Path("m.js")
-    with pytest.raises(ModelError, match="differently"):
-        export.prove(export.dump(model.with_shifted_thresholds(0.3, 1), path), trial, path)
+    with pytest.raises(ModelError, match="the export differs for"):
+        export.verify(export.dump(model.with_shifted_thresholds(0.3, 1), path), trial, path)
 
 
 def test_the_page_asks_for_nothing_from_outside(model):

@@ -16,8 +16,8 @@ from vjcascade.exports.python_source import PythonSource
 def test_it_runs_and_is_equal(model, trial):
     assert (
         PythonSource()
-        .prove(PythonSource().dump(model, Path("m.py")), trial, Path("m.py"))
-        .startswith("equal, run by Python")
+        .verify(PythonSource().dump(model, Path("m.py")), trial, Path("m.py"))
+        .startswith("identical results, run in Python")
     )
 
 
@@ -41,15 +41,16 @@ def test_it_detects_from_the_command_line(model, trial, tmp_path):
 
 def test_a_changed_number_is_found(model, trial):
     data = PythonSource().dump(model.with_shifted_thresholds(0.3, 1), Path("m.py"))
-    with pytest.raises(ModelError, match="differently"):
-        PythonSource().prove(data, trial, Path("m.py"))
+    with pytest.raises(ModelError, match="the export differs for"):
+        PythonSource().verify(data, trial, Path("m.py"))
 
 
 def test_what_does_not_run_is_no_export(model, trial):
     with pytest.raises(
-        ModelError, match=r"(?s)could not be tried: python.* ended with code 1; .* It said: .*SyntaxError"
+        ModelError,
+        match=r"(?s)could not be tested: python.* failed with exit code 1; .* Its output: .*SyntaxError",
     ):
-        PythonSource().prove(b"no python\n", trial, Path("m.py"))
+        PythonSource().verify(b"no python\n", trial, Path("m.py"))
 
 
 def test_the_head_says_what_the_model_is(model):

@@ -7,7 +7,7 @@ from sample_cascades import assert_same
 import vjcascade
 from vjcascade.cascade import Cascade
 from vjcascade.exports import trial as trial_module
-from vjcascade.exports.trial import MAX_RAW, Trial, bred_windows
+from vjcascade.exports.trial import MAX_RAW, Trial, evolved_windows
 from vjcascade.types import Size
 
 
@@ -23,19 +23,19 @@ def test_the_same_seed_the_same_windows(model, trial):
     again = Trial.of(model, len(trial.windows))
     assert (again.windows == trial.windows).all()
     assert (again.picture == trial.picture).all()
-    other, _ = bred_windows(model, 500, np.random.default_rng(1))
+    other, _ = evolved_windows(model, 500, np.random.default_rng(1))
     assert (other != trial.windows[:500]).any()
 
 
 def test_a_real_model_is_tried_to_its_last_stage():
     cascade = Cascade.load(vjcascade.compat.data.find("frontalface"))
-    _, passed = bred_windows(cascade, 12_000, np.random.default_rng(0))
+    _, passed = evolved_windows(cascade, 12_000, np.random.default_rng(0))
     assert set(range(cascade.n_stages + 1)) <= set(passed.tolist())
 
 
 def test_windows_are_bred_in_several_generations_also_where_they_are_large(monkeypatch):
     monkeypatch.setattr(trial_module, "GENERATION_PIXELS", 40_000)
-    windows, passed = bred_windows(accept_all(Size(64, 32), n_stages=1), 60, np.random.default_rng(0))
+    windows, passed = evolved_windows(accept_all(Size(64, 32), n_stages=1), 60, np.random.default_rng(0))
     assert windows.shape == (60, 32, 64)
     assert (passed == 1).sum() > 30
 

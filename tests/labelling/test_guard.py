@@ -160,7 +160,7 @@ def test_changes_of_photos_outside_are_refused(served):
     change = [{"do": "done", "photo": "../secret.png", "done": True}]
     status, answer = served.ask("changes", change)
     assert status == 400
-    assert b"none of the photos" in answer
+    assert b"not one of the photos" in answer
 
 
 def test_large_requests_are_refused(served):

@@ -84,7 +84,7 @@ def test_a_kept_frame_is_a_photo_of_the_next_round(serve_folder, faces, face_mod
     name, done, _, why = served.get("queue?order=uncertain")[0]
     assert name.startswith("live-")
     assert not done
-    assert why == "kept live: a false alarm"
+    assert why == "live frame: a false alarm"
     assert served.get(f"photos?name={name}")[0]["false_alarms"] == [[10, 20, 30, 30]]
     eventually(lambda: served.get(f"photos?name={name}")[0]["proposals"] is not None)
 
@@ -106,15 +106,15 @@ def test_a_video_in_the_browser(serve_folder, tmp_path, face_model, drawn_faces,
     page.locator("#live input[type=file]").set_input_files(video)
     words = page.locator("#live p").first
     eventually(
-        lambda: "frames a second" in words.inner_text() and not words.inner_text().startswith("0 found")
+        lambda: "frames per second" in words.inner_text() and not words.inner_text().startswith("0 found")
     )
     page.keyboard.press("m")
     kept = eventually(lambda: list(folder.glob("live-*-miss.png")))
     assert read_image(kept[0]).shape == (256, 256, 3)
-    page.get_by_role("slider", name="least score").fill("200")
+    page.get_by_role("slider", name="minimum score").fill("200")
     eventually(lambda: words.inner_text().startswith("0 found"))
-    page.get_by_role("slider", name="least score").fill("0")
-    eventually(lambda: words.inner_text()[0] not in "0k")
+    page.get_by_role("slider", name="minimum score").fill("0")
+    eventually(lambda: words.inner_text()[0] not in "0s")
     page.keyboard.press("f")
     kept = eventually(lambda: list(folder.glob("live-*-false-alarm.png")))
     eventually(lambda: kept[0].name in {row[0] for row in served.get("queue")})
@@ -131,7 +131,7 @@ def test_the_webcam(serve_folder, tmp_path, face_model, open_page):
     page = open_page(serve_folder(folder, model=face_model, tab="live").address)
     page.get_by_role("button", name="Webcam").click()
     words = page.locator("#live p").first
-    eventually(lambda: "frames a second" in words.inner_text())
+    eventually(lambda: "frames per second" in words.inner_text())
     page.get_by_role("button", name="Stop").click()
     assert page.get_by_role("button", name="False alarm (F)").is_disabled()
     assert page.problems == []

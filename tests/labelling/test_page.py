@@ -86,7 +86,7 @@ def test_labels_shape_zoom_and_export(serve_folder, photos, open_page):
     served = serve_folder(photos, model=None)
     page = open_page(served.address)
     photo = Photo(page)
-    page.get_by_placeholder("another kind").fill("sign")
+    page.get_by_placeholder("new kind").fill("sign")
     page.keyboard.press("Enter")
     page.locator("#lock").click()
     photo.drag((5, 5), (25, 9))

@@ -113,5 +113,5 @@ def test_no_more_is_kept_than_the_memory_holds(folder, made):
 def test_what_cannot_be_shown_is_said(pictures):
     with pytest.raises(ImageError, match=r"odd\.png"):
         pictures.get(Copy("odd.png", 320))
-    with pytest.raises(SettingsError, match="none of the photos"):
+    with pytest.raises(SettingsError, match="not one of the photos"):
         pictures.get(Copy("../wide.jpg", 320))

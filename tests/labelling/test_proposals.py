@@ -156,6 +156,6 @@ def test_uncertain_photos_come_first_with_a_reason():
     assert ordered(found, worths, Order.NAME) == list(found)
     assert ordered(found, worths, Order.QUICK) == ["sure", "unsure", "one", "nothing", "later"]
     assert worths["unsure"].value == pytest.approx(1 + 4 * 0.7311 * 0.2689, abs=1e-3)
-    assert worths["unsure"].reason == "2 unsure boxes, score 5.0 to 6.0"
-    assert worths["sure"].reason == "2 sure boxes"
-    assert worths["nothing"].reason == "nothing found: is that right?"
+    assert worths["unsure"].reason == "2 uncertain proposals, score 5.0 to 6.0"
+    assert worths["sure"].reason == "2 confident proposals"
+    assert worths["nothing"].reason == "no detections"

@@ -22,8 +22,8 @@ from vjcascade.labelling.changes import MarkDone, PutBox, RejectPlace, UsePhoto
 from vjcascade.labelling.photos import Photos
 from vjcascade.labelling.retraining import (
     BEST_NAME,
+    CURRENT,
     NEW,
-    NOW,
     RUNS_NAME,
     STAGES_MORE,
     Retrainer,
@@ -96,7 +96,7 @@ def test_a_model_that_is_not_better_is_not_kept(labelled, monkeypatch, face_mode
     assert not state["is_better"]
     assert used == []
     assert not (labelled.path.parent / BEST_NAME).exists()
-    assert state["names"] == [NOW, NEW]
+    assert state["names"] == [CURRENT, NEW]
 
 
 def test_a_model_is_continued_with_its_own_features(labelled, monkeypatch, face_model):
@@ -129,7 +129,7 @@ def test_what_cannot_be_trained_on_is_said(photos):
     store.apply([PutBox("a.png", 1, (3, 3, 20, 20), "half")])
     store.apply([MarkDone("a.png", True)])
     name = store.pictures()[0].name
-    with pytest.raises(SettingsError, match=r"to compare models|to train on"):
+    with pytest.raises(SettingsError, match=r"validation photos|to train on"):
         retrainer.start(Task(Start.FRESH, "half"))
     assert name == "a.png"
 
@@ -162,7 +162,7 @@ def test_a_retraining_run_in_the_browser(serve_folder, labelled, face_model, ope
     folder = labelled.path.parent
     served = serve_folder(folder, tab="train", model=face_model)
     page = open_page(served.address)
-    assert page.get_by_label("add stages to the model in use").is_enabled()
+    assert page.get_by_label("add stages to the current model").is_enabled()
     page.locator("#train button.main").click()
     page.get_by_text("The new model is better").wait_for(timeout=300_000)
     assert page.locator("#train .chart path.curve, #train .chart polyline.curve").count() == 2
@@ -175,8 +175,8 @@ def test_a_retraining_run_in_the_browser(serve_folder, labelled, face_model, ope
     assert not {scene.path for scene in train.scenes} & {scene.path for scene in validate.scenes}
     assert len(train) + len(validate) == N_PHOTOS
     page.locator("nav [data-tab=review]").click()
-    page.get_by_role("button", name="Look for mistakes").click()
-    page.get_by_role("button", name="Look again").wait_for()
+    page.get_by_role("button", name="Search for errors").click()
+    page.get_by_role("button", name="Search again").wait_for()
     assert served.get("state")["model"].endswith(BEST_NAME)
     assert page.problems == []
 

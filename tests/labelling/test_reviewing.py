@@ -76,8 +76,8 @@ def test_a_review_needs_a_model_and_boxes(serve_folder, photos, faces, face_mode
 def test_keys_decide_in_the_browser(serve_folder, reviewed, face_model, open_page):
     served = serve_folder(reviewed, model=face_model, tab="review", labels=("face",))
     page = open_page(served.address)
-    page.get_by_role("button", name="Look for mistakes").click()
-    page.get_by_role("button", name="Look again").wait_for(timeout=60_000)
+    page.get_by_role("button", name="Search for errors").click()
+    page.get_by_role("button", name="Search again").wait_for(timeout=60_000)
     card = page.locator(".mistake")
     eventually(lambda: page.evaluate("document.querySelector('.mistake img')?.naturalWidth") or 0)
     card.first.focus()

@@ -57,7 +57,7 @@ def test_kill_leaves_every_box_that_was_answered(start_process, photos):
     process.send_signal(signal.SIGINT)
     rest = process.stdout.read()
     assert process.wait(60) == 0, rest
-    assert re.search(r"ended; \d+ boxes in", rest)
+    assert re.search(r"stopped; \d+ boxes in", rest)
     assert "Traceback" not in rest
     assert {one.name for one in photos.iterdir()} == {"a.png", "b.png", "c.jpg", "labels.json"}
 

@@ -91,8 +91,8 @@ def test_boxes_are_cut_to_the_photo_and_rounded(photos):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (PutBox("nowhere.png", 1, (0, 0, 9, 9), "face"), "none of the photos"),
-        (PutBox("../a.png", 1, (0, 0, 9, 9), "face"), "none of the photos"),
+        (PutBox("nowhere.png", 1, (0, 0, 9, 9), "face"), "not one of the photos"),
+        (PutBox("../a.png", 1, (0, 0, 9, 9), "face"), "not one of the photos"),
         (PutBox("a.png", 1, (60, 0, 9, 9), "face"), "outside of the photo"),
         (PutBox("a.png", 1, (5, 5, 0.5, 9), "face"), "is empty"),
         (RejectPlace("a.png", (-9, -9, 3, 3)), "outside of the photo"),
@@ -123,7 +123,7 @@ def test_a_wrong_change_is_refused_with_all_beside_it(photos, change, words):
     ],
 )
 def test_messages_of_another_form_are_refused(message):
-    with pytest.raises(SettingsError, match="no changes"):
+    with pytest.raises(SettingsError, match="changes are invalid"):
         decoded_changes(message)
 
 
@@ -156,8 +156,8 @@ def test_boxes_of_others_are_taken_over_once(photos):
     store = opened(photos)
     store.apply([PutBox("b.png", 1, (0, 0, 9, 9), "face")])
     read = read_annotations(photos / "boxes.csv")
-    assert store.take_in(read) == 1
-    assert store.take_in(read) == 0
+    assert store.import_boxes(read) == 1
+    assert store.import_boxes(read) == 0
     labels = opened(photos).labels("a.png")
     assert labels.done
     assert [box.label for box in labels.boxes.values()] == ["face"]
@@ -244,4 +244,4 @@ def test_names_that_are_no_text_are_left_out(photos):
         pytest.skip("this file system has no such names")
     found = Photos.below(photos)
     assert len(found) == 3
-    assert "no UTF-8" in found.notes[0]
+    assert "not valid UTF-8" in found.notes[0]

@@ -247,7 +247,7 @@ def test_the_label_chooses_among_the_kinds_of_the_scenes(pictures, tmp_path):
     lines = [f"{name},{kind}\n" for name in names for kind in ("8,9,16,16,square", "30,2,9,9,other")]
     kinds.write_text("file,x,y,w,h,class\n" + "".join(lines))
     settings = replace(SETTINGS, max_stages=1)
-    with pytest.raises(SourceError, match=r"2 kinds \(other, square\); choose one of them \(--label\)"):
+    with pytest.raises(SourceError, match=r"2 kinds \(other, square\); choose one with --label"):
         run(pictures, tmp_path / "out", settings, scenes=None, validate=kinds)
     _, events = run(pictures, tmp_path / "out", settings, scenes=None, validate=kinds, label="square")
     notes = [event.text for event in events if isinstance(event, Note)]

@@ -32,13 +32,13 @@ def convert(
     model : path
         Cascade file in any form that OpenCV reads: new or old format; XML, YAML or JSON; plain or gzip.
     output : path
-        File to write, whose suffix says in which format: .xml, also .xml.gz, for OpenCV; .h or .c; .json, .js, .html;
+        File to write, whose suffix chooses the format: .xml, also .xml.gz, for OpenCV; .h or .c; .json, .js, .html;
         .py; .cascade for OpenMV. Without a suffix, --to is needed. It cannot be the model itself.
     to : {new, old, c, json, js, html, python, openmv}
         The format, if the suffix is ambiguous. new: opencv-cascade-classifier, for OpenCV 2.4 and later. old:
         opencv-haar-classifier, for OpenCV 1 and 2. c: a scanner in C99 with the model in it. json: its numbers. js: a
-        scanner in JavaScript. html: a page with the camera, which needs no server. python: a scanner that needs NumPy
-        alone. openmv: a binary cascade for these cameras.
+        scanner in JavaScript. html: a web page that uses the camera and needs no server. python: a scanner that needs
+        only NumPy. openmv: a binary cascade for these cameras.
     format : {new, old}
         The same as --to, for XML.
     stages : int
@@ -65,7 +65,7 @@ def convert(
     except ModelError as error:
         raise ModelError(f"{model}: {error}") from None
     sys.stderr.write(f"written: {printable(str(output))} ({done.label})\n")  # standard output may be the file
-    sys.stderr.write(f"tried on {done.proof}\n")
+    sys.stderr.write(f"tested on {done.proof}\n")
     if done.hint:
         sys.stderr.write(f"{done.hint}\n")
 

@@ -55,15 +55,15 @@ def label(
 
     check_libraries()
     if not photos.is_dir():
-        raise SettingsError(f"{photos}: a folder of photos is needed; make it, or check its name")
+        raise SettingsError(f"{photos} is not a folder; give a folder of photos")
     file = photos / LABELS_NAME if output is None else output
     found = Photos.below(photos).seen_from(file.parent)
     if not len(found):
-        raise SettingsError(f"{photos}: there is no picture in this folder; check its name")
+        raise SettingsError(f"{photos}: there are no pictures in this folder; give a folder of photos")
     best = file.parent / BEST_NAME
     chosen = named_model(model) if model is not None else best if best.is_file() else None
 
-    def take_in(store: Store) -> list[str]:
+    def import_boxes(store: Store) -> list[str]:
         if boxes is None:
             return []
         from vjcascade.formats.annotations.reading import read_annotations
@@ -73,8 +73,8 @@ def label(
         lines = [f"{boxes}: {fault.reason}" for fault in read.faults]
         return [
             *lines,
-            f"{boxes}: boxes of {pluralize(store.take_in(read, first), 'photo')} are taken over ({read.format})",
+            f"{boxes}: imported the boxes of {pluralize(store.import_boxes(read, first), 'photo')} ({read.format})",
         ]
 
     options = SessionOptions(chosen, tuple(labels or ()), tuple(negatives or ()))
-    run_page(Site(found, file), options, page or PageOptions(), take_in)
+    run_page(Site(found, file), options, page or PageOptions(), import_boxes)

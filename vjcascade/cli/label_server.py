@@ -41,18 +41,18 @@ def run_page(
     page: PageOptions,
     prepare: Callable[[Store], list[str]] = lambda _: [],
 ) -> None:
-    """Serve a page until Ctrl-C, which is how it is meant to end.
+    """Serve a page until Ctrl-C, the normal way to end it.
 
     Parameters
     ----------
     site : Site
         Photos, and the file of boxes.
     options : SessionOptions
-        The model, and what else is known.
+        The model and other settings.
     page : PageOptions
         How it is served.
     prepare : callable, optional
-        Called with the boxes before the page opens; returns lines to print.
+        Called with the store before the page opens; returns lines to print.
     """
     from vjcascade.cli.console import PlainConsole
     from vjcascade.cli.process import Terminated, start_compiler
@@ -77,7 +77,7 @@ def run_page(
         )
         console.print(f"page: {address}")
         console.print(
-            "Ctrl-C ends it; whoever has the address can see and change the boxes, from this machine only"
+            "Ctrl-C stops the server; anyone on this machine who knows the address can see and change the boxes"
         )
         if not page.no_browser:
             open_browser(address)
@@ -92,5 +92,5 @@ def run_page(
         counts = kept[0].counts()
         n_boxes = "1 box" if counts["n_boxes"] == 1 else f"{counts['n_boxes']:,} boxes"
         console.print(
-            f"ended; {n_boxes} in {site.labels}, {counts['n_done']} of {pluralize(counts['n_photos'], 'photo')} done"
+            f"stopped; {n_boxes} in {site.labels}, {counts['n_done']} of {pluralize(counts['n_photos'], 'photo')} done"
         )

@@ -52,7 +52,7 @@ def review(
 
     check_libraries()
     if not scenes.exists():
-        raise SettingsError(f"{scenes} does not exist; give a file or folder that tells boxes in photos")
+        raise SettingsError(f"{scenes} does not exist; give a file or folder of annotations")
     read = read_annotations(scenes, pictures=[] if pictures is None else [pictures]).of_label(label)
     if output is not None:
         file = output
@@ -60,9 +60,9 @@ def review(
         file = scenes if is_ours(scenes) else scenes.with_name(f"{scenes.stem}.reviewed.json")
     paths = {relative_name(picture.path, file.parent): picture.path for picture in read.pictures}
 
-    def take_in(store: Store) -> list[str]:
-        store.take_in(read)
+    def import_boxes(store: Store) -> list[str]:
+        store.import_boxes(read)
         return [f"{scenes}: {fault.reason}" for fault in read.faults]
 
     options = SessionOptions(named_model(model), () if label is None else (label,), tab="review")
-    run_page(Site(Photos(paths, file.parent), file), options, page or PageOptions(), take_in)
+    run_page(Site(Photos(paths, file.parent), file), options, page or PageOptions(), import_boxes)

@@ -1,4 +1,4 @@
-"""Models for other programs: each export carries its own scanner, and is tried before it is written."""
+"""Models for other programs: most exports contain a scanner, and each is tested before it is written."""
 
 from vjcascade.exports.base import ExportFormat
 from vjcascade.exports.exporting import EXPORTS, Exported, export_cascade, format_of

@@ -1,4 +1,4 @@
-"""What every export can do: say what it cannot express, write a model, and be held to it."""
+"""The base class of exports, and what they share: comparison with the engine, templates and names."""
 
 from __future__ import annotations
 
@@ -20,22 +20,26 @@ from vjcascade.exports.trial import Trial
 from vjcascade.messages import pluralize
 
 ExportFormat = Literal["new", "old", "c", "json", "js", "html", "python", "openmv"]
-"""What a model can be written as: OpenCV's XML in its new and its old format, and exports."""
+"""Formats that a model can be written in: OpenCV's XML, new and old, and exports."""
+
+
+ADVICE = "nothing is written. This is a bug of vjcascade or of the tool that ran the export: please report it"
+"""Ends messages on differences from the engine."""
 
 
 class Export(ABC):
-    """A form of a model for other programs.
+    """A file format for other programs.
 
     Attributes
     ----------
     name : str
-        As `--to` takes it.
+        Its value for `--to`.
     suffixes : tuple of str
-        Of its files.
+        Suffixes of its files.
     label : str
-        In sentences.
+        Its name in messages.
     hint : str
-        How to use the file, where it cannot say so itself.
+        How to use the file, if the file does not contain that.
     """
 
     name: ClassVar[ExportFormat]
@@ -45,7 +49,7 @@ class Export(ABC):
 
     @abstractmethod
     def dump(self, cascade: Cascade, path: Path) -> bytes:
-        """Return the file's bytes; `path` is where it will be, whose name may stand in it.
+        """Return the file's content; it may contain the name of `path`, where it will be written.
 
         Raises
         ------
@@ -54,8 +58,8 @@ class Export(ABC):
         """
 
     @abstractmethod
-    def prove(self, data: bytes, trial: Trial, path: Path) -> str:
-        """Run what was written on the windows and the picture of a trial.
+    def verify(self, data: bytes, trial: Trial, path: Path) -> str:
+        """Run the export on the windows and the picture of a trial, and compare it with the engine.
 
         Parameters
         ----------
@@ -69,76 +73,71 @@ class Export(ABC):
         Returns
         -------
         str
-            How it was compared, in words that can follow "tried on 20,000 windows:".
+            The result, in words that can follow "tested on 20,000 windows:".
 
         Raises
         ------
         ModelError
-            If it does not answer as the engine does.
+            If it differs from the engine; formats that round are allowed to, and report how much.
         """
 
 
 def check_answers(
     trial: Trial, passed: NDArray[np.int32], raw: NDArray[np.int32], found: NDArray[np.int32]
 ) -> None:
-    """Refuse an export that judges a window differently than the engine, or finds other boxes.
+    """Refuse an export whose results for windows or for the picture differ from the engine's.
 
     Parameters
     ----------
     trial : Trial
-        What it ran on.
+        The windows, the picture and the engine's results.
     passed : ndarray of shape (n,)
-        Stages that windows passed.
+        Stages that each window passed.
     raw, found : ndarray of shape (n, 4)
         Boxes in the picture: all windows, and groups.
 
     Raises
     ------
     ModelError
-        With the first window that differs.
+        If there is a difference; names the first one.
     """
     check_windows(passed, trial.passed)
-    for what, boxes, expected in (("windows", raw, trial.raw), ("objects", found, trial.found)):
+    for what, boxes, expected in (("windows", raw, trial.raw), ("detections", found, trial.found)):
         if boxes.shape != expected.boxes.shape or (boxes != expected.boxes).any():
             raise ModelError(
-                f"the export finds {len(boxes)} {what} in a picture, the detector {len(expected)}, or at other places; "
-                f"{_ADVICE}"
+                f"the export finds {len(boxes)} {what} in a picture, the detector {len(expected)}, or their boxes "
+                f"differ; {ADVICE}"
             )
 
 
 def check_windows(passed: NDArray[np.int32], expected: NDArray[np.int32]) -> None:
-    """Refuse answers for windows that are not the engine's.
+    """Refuse results for windows that differ from the engine's.
 
     Raises
     ------
     ModelError
-        With the first window that differs.
+        If there is a difference; names the first window.
     """
     if len(passed) != len(expected):
         raise ModelError(
-            f"the export answered for {len(passed)} of {pluralize(len(expected), 'window')}; {_ADVICE}"
+            f"the export returned {len(passed)} results for {pluralize(len(expected), 'window')}; {ADVICE}"
         )
     wrong = np.flatnonzero(passed != expected)
     if len(wrong):
         first = wrong[0]
         raise ModelError(
-            f"the export judges {len(wrong)} of {pluralize(len(passed), 'window')} differently: window {first} passes "
-            f"{passed[first]} stages instead of {expected[first]}; {_ADVICE}"
+            f"the export differs for {len(wrong)} of {pluralize(len(passed), 'window')}: window {first} passes "
+            f"{passed[first]} stages instead of {expected[first]}; {ADVICE}"
         )
 
 
-_ADVICE = (
-    "nothing is written. This is a fault of vjcascade or of the tool that ran the export: please report it"
-)
-
-
-def emulated(tables: Mapping[str, Any], trial: Trial) -> None:
-    """Compare the numbers of an export, read back from its text, by running them in NumPy.
+def check_tables(tables: Mapping[str, Any], trial: Trial) -> None:
+    """Refuse an export whose tables, read back and run in NumPy, give other results than the engine.
 
     Raises
     ------
     ModelError
-        If they do not answer as the engine does.
+        If there is a difference.
     """
     scanner = NumpyScanner(tables)
     raw = scanner.detect(trial.picture, min_neighbors=0)
@@ -146,12 +145,12 @@ def emulated(tables: Mapping[str, Any], trial: Trial) -> None:
 
 
 def template(name: str) -> str:
-    """Return a text that lies beside this file."""
+    """Return a template of this package."""
     return files("vjcascade.exports").joinpath(name).read_text(encoding="utf-8")
 
 
 def filled(text: str, values: Mapping[str, str]) -> str:
-    """Put values in the places of a template that are marked as @NAME@, in one pass.
+    """Replace placeholders such as @NAME@ in a template, in one pass.
 
     Examples
     --------
@@ -162,7 +161,7 @@ def filled(text: str, values: Mapping[str, str]) -> str:
 
 
 def wrapped(lines: Iterable[str], width: int) -> list[str]:
-    """Break long lines; what goes on is indented.
+    """Break long lines, with an indent after each break.
 
     Examples
     --------
@@ -173,7 +172,7 @@ def wrapped(lines: Iterable[str], width: int) -> list[str]:
 
 
 def file_name(path: Path) -> str:
-    """Return a file's name in plain ASCII, which ends no comment.
+    """Return a file's name in plain ASCII that is safe inside a comment.
 
     Examples
     --------
@@ -184,7 +183,7 @@ def file_name(path: Path) -> str:
 
 
 def identifier(path: Path) -> str:
-    """Return a file's name as a name in programs.
+    """Return an identifier for programs, made from a file's name.
 
     Examples
     --------

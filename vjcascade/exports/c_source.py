@@ -1,4 +1,4 @@
-"""A scanner in C99 with the model as constant arrays, in one file that needs the standard library alone."""
+"""A scanner in C99 with the model as constant arrays, in one file that needs only the standard library."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import numpy as np
 from vjcascade.cascade import Cascade
 from vjcascade.errors import ModelError
 from vjcascade.exports.base import (
+    ADVICE,
     Export,
     check_answers,
-    emulated,
+    check_tables,
     file_name,
     filled,
     identifier,
@@ -34,14 +35,14 @@ _LINE = 110
 
 
 class CSource(Export):
-    """A `.h` with static functions, or a `.c` with external ones; both are the same text otherwise."""
+    """A `.h` with static functions, or a `.c` with external ones; otherwise the same text."""
 
     name = "c"
     suffixes = (".h", ".c")
     label = "C99 scanner"
 
     def dump(self, cascade: Cascade, path: Path) -> bytes:
-        """Return the file; functions begin with the name of the file."""
+        """Return the file's content; names of functions begin with the name of the file."""
         tables = model_tables(cascade)
         is_header = path.suffix.lower() != ".c"
         text = template("usage.h") + template("scanner.h")
@@ -55,14 +56,14 @@ class CSource(Export):
         }
         return _renamed(filled(text, values), identifier(path)).encode("ascii")
 
-    def prove(self, data: bytes, trial: Trial, path: Path) -> str:
-        """Compile it and run it; without a compiler, read its arrays back and run these."""
+    def verify(self, data: bytes, trial: Trial, path: Path) -> str:
+        """Compile and run it; without a compiler, read its arrays back and run these in NumPy."""
         compiler = _working_compiler()
         if compiler is None:
-            emulated(parsed_tables(data.decode(), identifier(path)), trial)
+            check_tables(parsed_tables(data.decode(), identifier(path)), trial)
             return (
-                "equal, but only its arrays, read back and run in NumPy: the C code did not run, as there is no C "
-                "compiler here"
+                "identical results, but the C code was not run, as there is no C compiler: its arrays were read back "
+                "and run in NumPy"
             )
         with tempfile.TemporaryDirectory(prefix="vjcascade-") as name:
             folder = Path(name)
@@ -71,19 +72,19 @@ class CSource(Export):
             run_program([compiler, *FLAGS, "try.c", "-o", "try.exe", "-lm"], folder)
             answers = run_program([str(folder / "try.exe")], folder, trial_bytes(trial))
         check_answers(trial, *parsed_answers(answers, len(trial.windows)))
-        return f"equal, compiled with {Path(compiler).name} and run; so are the boxes in a picture"
+        return f"identical results, compiled with {Path(compiler).name} and run; identical boxes in a picture"
 
 
 _USE_HEADER = " * Include it where it is used; every function is static. Link with -lm."
 
 _USE_SOURCE = """\
- * Compile it with your program and link with -lm; copy the types and declarations below (VJ_API) to where you use them,
- * or include the file itself.\
+ * Compile it with your program and link with -lm; copy the types and declarations below (VJ_API) to the code that uses
+ * them, or include the file itself.\
 """
 
 
 def _working_compiler() -> str | None:
-    """Return a compiler that can make programs: where headers or a linker are missing, there is none."""
+    """Return a compiler that can build and run a program; None also if headers or the linker are missing."""
     compiler = first_program(COMPILERS)
     if compiler is None:
         return None
@@ -101,7 +102,7 @@ def _working_compiler() -> str | None:
 
 
 def _renamed(text: str, name: str) -> str:
-    """Give names the prefix of the model, so that several can be in one program."""
+    """Replace the prefix of names by that of the model, so that a program can contain several models."""
     return re.sub(r"\bVJ_", f"{name.upper()}_", re.sub(r"\bvj_", f"{name}_", text))
 
 
@@ -132,7 +133,7 @@ def _model_text(tables: Mapping[str, Any]) -> str:
     if is_lbp:
         lines.append(_array("vj_place", "cells", tables["cells"]))
         lines += [
-            "/* a bit for each code that goes left */",
+            "/* codes whose bit is set go left */",
             _array("uint32_t", "node_subsets", tables["node_subsets"]),
         ]
     else:
@@ -141,14 +142,14 @@ def _model_text(tables: Mapping[str, Any]) -> str:
         if is_tilted:
             lines.append(_array("uint8_t", "tilted", tables["tilted"]))
         lines += [
-            "/* below it, a window goes left */",
+            "/* a window whose value is below goes left */",
             _array("float", "node_thresholds", tables["node_thresholds"]),
         ]
     lines.append(_array(_smallest(len(tables["node_features"])), "node_features", tables["node_features"]))
     if has_trees:
         children = [list(pair) for pair in zip(tables["node_left"], tables["node_right"], strict=True)]
         lines += [
-            "/* > 0: a node of the same tree, else minus a leaf of it */",
+            "/* left and right; > 0: a node of the same tree, otherwise minus the number of a leaf */",
             _array("int32_t", "children", children),
         ]
         lines.append(_array("uint32_t", "tree_starts", tables["tree_starts"]))
@@ -182,7 +183,7 @@ def _array(kind: str, name: str, rows: list[Any]) -> str:
 
 
 def _float_literal(value: float) -> str:
-    """Return a literal that every compiler that rounds correctly reads as this float32."""
+    """Return a literal that compilers with correct rounding read as this float32."""
     return f"{np.float32(value)!s}f"
 
 
@@ -208,7 +209,7 @@ def parsed_tables(text: str, name: str) -> dict[str, Any]:
     Raises
     ------
     ModelError
-        If an array is not there.
+        If an array has a wrong size, or settings or window are missing.
     """
     arrays: dict[str, list[Any]] = {}
     for match in re.finditer(
@@ -220,7 +221,7 @@ def parsed_tables(text: str, name: str) -> dict[str, Any]:
         wide = int(columns or 1)
         if len(numbers) != int(rows) * wide:
             raise ModelError(
-                f"{key} holds {len(numbers)} numbers instead of {int(rows) * wide}; nothing is written"
+                f"the array {key} has {len(numbers)} numbers instead of {int(rows) * wide}; {ADVICE}"
             )
         arrays[key] = (
             numbers if columns is None else [numbers[i : i + wide] for i in range(0, len(numbers), wide)]
@@ -228,7 +229,7 @@ def parsed_tables(text: str, name: str) -> dict[str, Any]:
     macros = dict(re.findall(rf"#define {name.upper()}_(\w+) (\d+)\n", text))
     settings = re.search(rf"const {name}_settings settings = {{(.*?)}};", text)
     if settings is None or not {"WIDTH", "HEIGHT", "LBP"} <= set(macros):
-        raise ModelError("the C export holds no settings or no window; nothing is written")
+        raise ModelError(f"the C export has no settings or no window; {ADVICE}")
     factor, neighbors, width, height, _, _, score = settings[1].split(", ")
     n_nodes = len(arrays["node_features"])
     children = arrays.pop("children", [[0, -1]] * n_nodes)

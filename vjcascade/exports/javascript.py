@@ -1,4 +1,4 @@
-"""The model as JSON, a scanner in JavaScript with the model in it, and the same as a page with the camera."""
+"""The model as JSON, as a JavaScript file with a scanner, and as a web page that uses the camera."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vjcascade.cascade import Cascade
 from vjcascade.exports.base import (
     Export,
     check_answers,
-    emulated,
+    check_tables,
     file_name,
     filled,
     identifier,
@@ -26,51 +26,51 @@ INTERPRETERS = ("node", "nodejs")
 
 
 class JsonModel(Export):
-    """A `.json`: the numbers alone, by the names of `model_tables`."""
+    """A `.json`: only the tables of `model_tables`, without a scanner."""
 
     name = "json"
     suffixes = (".json",)
-    label = "JSON of the model"
+    label = "JSON tables"
 
     def dump(self, cascade: Cascade, path: Path) -> bytes:
-        """Return the file."""
+        """Return the file's content."""
         del path
         return f"{model_json(model_tables(cascade))}\n".encode("ascii")
 
-    def prove(self, data: bytes, trial: Trial, path: Path) -> str:
-        """Read the numbers back and run them in NumPy."""
+    def verify(self, data: bytes, trial: Trial, path: Path) -> str:
+        """Read the tables back and run them in NumPy."""
         del path
-        emulated(json.loads(data), trial)
-        return "equal, read back and run in NumPy; so are the boxes in a picture"
+        check_tables(json.loads(data), trial)
+        return "identical results, read back and run in NumPy; identical boxes in a picture"
 
 
 class JavaScript(Export):
-    """A `.js`: for Node, bundles and pages."""
+    """A `.js` for Node, bundlers and web pages."""
 
     name = "js"
     suffixes = (".js",)
     label = "JavaScript scanner"
 
     def dump(self, cascade: Cascade, path: Path) -> bytes:
-        """Return the file; in a page, its functions are found by the name of the file."""
+        """Return the file's content; in a web page, it defines a global named after the file."""
         text = template("usage.js") + template("scanner.js")
         return _script(text, cascade, path).encode("ascii")
 
-    def prove(self, data: bytes, trial: Trial, path: Path) -> str:
-        """Run it under Node; without it, read its numbers back and run these."""
+    def verify(self, data: bytes, trial: Trial, path: Path) -> str:
+        """Run it in Node.js; without Node.js, read its tables back and run these in NumPy."""
         del path
-        return _prove_script(data.decode(), trial)
+        return _verify_script(data.decode(), trial)
 
 
 class Page(Export):
-    """A `.html`: a page that looks for the object in pictures and in what the camera sees, without a server."""
+    """A `.html`: a page that detects objects in pictures and in the camera image, without a server."""
 
     name = "html"
     suffixes = (".html", ".htm")
-    label = "page with the camera"
+    label = "web page"
 
     def dump(self, cascade: Cascade, path: Path) -> bytes:
-        """Return the file."""
+        """Return the file's content."""
         values = {
             "FILE": file_name(path),
             "TITLE": identifier(path).replace("_", " "),
@@ -80,11 +80,11 @@ class Page(Export):
         }
         return filled(template("page.html"), values).encode("ascii")
 
-    def prove(self, data: bytes, trial: Trial, path: Path) -> str:
-        """Run the scanner in it under Node; without it, read its numbers back and run these."""
+    def verify(self, data: bytes, trial: Trial, path: Path) -> str:
+        """Run its scanner in Node.js; without Node.js, read its tables back and run these in NumPy."""
         del path
         script = re.search(r'<script id="scanner">\n(.*?)</script>', data.decode(), re.DOTALL)
-        return _prove_script(script[1] if script else "", trial)
+        return _verify_script(script[1] if script else "", trial)
 
 
 def _script(text: str, cascade: Cascade, path: Path) -> str:
@@ -99,18 +99,18 @@ def _script(text: str, cascade: Cascade, path: Path) -> str:
 
 
 def _global_name(path: Path) -> str:
-    """Return what a page knows the scanner by; a file may be called as something that pages have, such as `window`."""
+    """Return the scanner's global name in a page; the suffix avoids clashes with globals such as `window`."""
     return f"{identifier(path)}_detector"
 
 
-def _prove_script(script: str, trial: Trial) -> str:
+def _verify_script(script: str, trial: Trial) -> str:
     node = first_program(INTERPRETERS)
     if node is None:
         numbers = re.search(r"^  const MODEL = (\{.*?^\});$", script, re.DOTALL | re.MULTILINE)
-        emulated(json.loads(numbers[1] if numbers else "{}"), trial)
+        check_tables(json.loads(numbers[1] if numbers else "{}"), trial)
         return (
-            "equal, but only its numbers, read back and run in NumPy: the JavaScript did not run, as there is no "
-            "Node.js here"
+            "identical results, but the JavaScript was not run, as there is no Node.js: its tables were read back and "
+            "run in NumPy"
         )
     with tempfile.TemporaryDirectory(prefix="vjcascade-") as name:
         folder = Path(name)
@@ -118,4 +118,4 @@ def _prove_script(script: str, trial: Trial) -> str:
         (folder / "try.js").write_text(template("try.js"), encoding="ascii")
         answers = run_program([node, "try.js"], folder, trial_bytes(trial))
     check_answers(trial, *parsed_answers(answers, len(trial.windows)))
-    return "equal, run under Node.js; so are the boxes in a picture"
+    return "identical results, run in Node.js; identical boxes in a picture"

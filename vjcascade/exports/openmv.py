@@ -1,13 +1,13 @@
 """OpenMV's binary cascades, and the arithmetic of its cameras in NumPy.
 
-A file holds, little-endian and one array after the other: int32 width, height and number of stages; uint8 weak
-classifiers of each stage, filled up to a multiple of four; int16 stage thresholds; of each stump int16 threshold, left
-and right leaf value, and uint8 number of rectangles; of each rectangle int8 weight, and then int8 x, y, w, h.
+A file contains these arrays, little-endian: int32 width, height and number of stages; uint8 weak classifiers of each
+stage, padded to a multiple of four; int16 stage thresholds; int16 thresholds, left and right leaf values of stumps;
+uint8 number of rectangles of each stump; int8 weights of rectangles; int8 x, y, w, h of rectangles.
 
-A camera (firmware 4) sums pixels of rectangles times weight times 4096, and compares with threshold times standard
-deviation, in 32 bits. It measures that over the whole window, where OpenCV leaves the border out, and takes no window
-of less than 50 grey levels. What is free to choose is chosen so that rounding costs least: a stump's weights and
-threshold may share any factor, and so may the leaf values and the threshold of a stage.
+A camera (firmware 4) adds up rectangle sums times weight times 4096, and compares the result with threshold times
+standard deviation, in 32 bits. It computes the standard deviation over the whole window, where OpenCV excludes the
+border, and skips windows where it is below 50 grey levels. Scale factors are chosen to minimise rounding errors: a
+stump's weights and threshold may be multiplied by any factor, and so may the leaf values and threshold of a stage.
 """
 
 from __future__ import annotations
@@ -30,34 +30,34 @@ from vjcascade.messages import pluralize
 from vjcascade.types import FeatureType
 
 UNIT = 4096
-"""What a camera multiplies weights by."""
+"""The camera multiplies weights by this."""
 
 MIN_VARIANCE = 2500
-"""A camera takes no window of a smaller variance."""
+"""The camera skips windows with a smaller variance."""
 
 MAX_PIXELS = (2**16 - 1) // 50
-"""In larger windows, the camera's standard deviation overflows wherever it is large enough to be looked at."""
+"""With more pixels, the camera's standard deviation overflows in every window that it does not skip."""
 
 _INT8, _INT16, _INT32 = 2**7 - 1, 2**15 - 1, 2**31 - 1
 
 
 class CameraModel(NamedTuple):
-    """What is in a file.
+    """The arrays of a file.
 
     Attributes
     ----------
     window : (int, int)
         Width and height.
     stage_sizes : ndarray of shape (n_stages,), dtype uint8
-        Stumps of each stage.
+        Number of stumps in each stage.
     stage_thresholds : ndarray of shape (n_stages,), dtype int16
-        Least sums.
+        Smallest sums that pass.
     thresholds, left, right : ndarray of shape (n_stumps,), dtype int16
-        Of stumps; leaf values.
+        Thresholds and leaf values of stumps.
     n_rects : ndarray of shape (n_stumps,), dtype uint8
-        Rectangles of each stump.
+        Number of rectangles of each stump.
     weights : ndarray of shape (n_rects,), dtype int8
-        Of all rectangles.
+        Weights of all rectangles.
     rects : ndarray of shape (n_rects, 4), dtype int8
         `x, y, w, h`.
     """
@@ -82,7 +82,7 @@ class OpenMv(Export):
     hint = "On the camera: img.find_features(image.HaarCascade(FILE), threshold=1.0, scale_factor=1.1)"
 
     def dump(self, cascade: Cascade, path: Path) -> bytes:
-        """Return the file's bytes.
+        """Return the file's content.
 
         Raises
         ------
@@ -94,8 +94,8 @@ class OpenMv(Export):
         _check(used)
         return _packed(_camera_model(used))
 
-    def prove(self, data: bytes, trial: Trial, path: Path) -> str:
-        """Read the file back, judge windows as a camera does, and tell how far that differs."""
+    def verify(self, data: bytes, trial: Trial, path: Path) -> str:
+        """Read the file back, run it with the camera's arithmetic, and report how many decisions differ."""
         del path
         model, n_stages = read_camera_model(data), trial.cascade.n_stages
         _, was_seen = judged_by_camera(model, trial.windows)
@@ -107,15 +107,15 @@ class OpenMv(Export):
         n_accepted, n_kept = int(expected[is_seen].sum()), int((accepted & expected).sum())
         n_added = int((accepted & ~expected).sum())
         return (
-            f"read back and run in the camera's integers. With their contrast raised to what the camera asks for, "
-            f"{equal:.2%} of decisions are equal: of {pluralize(n_accepted, 'accepted window')}, {n_kept:,} stay "
-            f"accepted, and {n_added:,} others are. As they were, {n_faint:,} accepted ones had a standard deviation "
-            "below 50 grey levels: the camera looks at none of these"
+            f"read back and run with the camera's integers. {equal:.2%} of decisions are identical, on windows whose "
+            f"contrast was raised to what the camera needs: of {pluralize(n_accepted, 'accepted window')}, "
+            f"{n_kept:,} are still accepted, and {n_added:,} others are accepted, too. Before that, {n_faint:,} "
+            "accepted windows had a standard deviation below 50 grey levels: the camera would skip these"
         )
 
 
 def _with_contrast(windows: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return windows in which faint ones are stretched to standard deviations that a camera looks at."""
+    """Return windows with the contrast of faint ones stretched, so that the camera does not skip them."""
     levels = windows.astype(np.float64)
     means = levels.mean(axis=(1, 2), keepdims=True)
     deviations = levels.std(axis=(1, 2), keepdims=True)
@@ -126,46 +126,48 @@ def _with_contrast(windows: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _check(cascade: Cascade) -> None:
-    """Refuse what the format cannot express, each with its reason."""
+    """Refuse a model that the format cannot express, with the reason."""
     if cascade.feature_type is FeatureType.LBP:
         raise ModelError("OpenMV's cascades have no LBP features; train with Haar features")
     if cascade.features["tilted"].any():
         n = int(cascade.features["tilted"].sum())
         raise ModelError(
-            f"OpenMV's cascades have no tilted features, the model has {n}; train with mode basic or core"
+            f"OpenMV's cascades have no tilted features, but the model has {n}; train with mode basic or core"
         )
     if len(cascade.nodes) != cascade.n_trees:
         raise ModelError(
-            "OpenMV's cascades have stumps only, the model has deeper trees; train with max_depth 1"
+            "OpenMV's cascades have stumps only, but the model has deeper trees; train with max_depth 1"
         )
     if cascade.stage_sizes.max() > 255:
         stage = int(cascade.stage_sizes.argmax())
         raise ModelError(
-            f"a stage of OpenMV's cascades has at most 255 weak classifiers, stage {stage + 1} of the model has "
-            f"{cascade.stage_sizes[stage]}; train with max_weak 255 or less, or keep the stages before with --stages"
+            f"a stage of OpenMV's cascades has at most 255 weak classifiers, but stage {stage + 1} of the model has "
+            f"{cascade.stage_sizes[stage]}; train with max_weak 255 or less, or drop this stage with --stages"
         )
     width, height = cascade.window
     if width * height > MAX_PIXELS:
         raise ModelError(
-            f"the window {cascade.window} has {width * height:,} pixels; in more than {MAX_PIXELS:,} the camera's 32 "
-            "bits overflow; train with a smaller window"
+            f"the window {cascade.window} has {width * height:,} pixels, but the camera's 32 bits overflow with more "
+            f"than {MAX_PIXELS:,}; train with a smaller window"
         )
     if cascade.features["rects"].max() > _INT8:
         raise ModelError(
-            f"OpenMV's cascades hold places and sizes up to {_INT8}, the window {cascade.window} needs larger ones; "
-            "train with a smaller window"
+            f"coordinates and sizes in OpenMV's cascades are at most {_INT8}, but the window {cascade.window} needs "
+            "larger ones; train with a smaller window"
         )
     weights = cascade.features["weights"]
     if (weights != np.rint(weights)).any() or np.abs(weights).max() > _INT8:
         raise ModelError(
-            f"OpenMV's cascades have whole weights of rectangles from -{_INT8} to {_INT8}, the model has others"
+            f"rectangle weights in OpenMV's cascades are integers from -{_INT8} to {_INT8}, but the model has others"
         )
 
 
 def _camera_model(cascade: Cascade) -> CameraModel:
-    """Bring a cascade into integers."""
+    """Convert a cascade to integers."""
     width, height = cascade.window
-    share = (width - 2) * (height - 2) / (width * height)  # contrast is measured with the border here
+    share = (
+        (width - 2) * (height - 2) / (width * height)
+    )  # the camera's standard deviation includes the border
     features = cascade.features[cascade.nodes["feature"]]
     thresholds, n_rects, weights, rects = [], [], [], []
     for node, feature in enumerate(features):
@@ -192,18 +194,18 @@ def _camera_model(cascade: Cascade) -> CameraModel:
 
 
 def _factor(node: int, weights: NDArray[np.int64], rects: NDArray[np.int32], threshold: float) -> int:
-    """Return the largest factor for a stump's weights and threshold with which nothing overflows."""
+    """Return the largest factor for a stump's weights and threshold that overflows nothing."""
     sizes = rects[:, 2].astype(np.int64) * rects[:, 3] * 255 * np.abs(weights) * UNIT
     most = int(sizes.max())
     if most > _INT32:
         raise ModelError(
-            f"the sum over a rectangle of weak classifier {node + 1}, times its weight, overflows the camera's 32 "
-            "bits; train with a smaller window"
+            f"the weighted sum over a rectangle of weak classifier {node + 1} overflows the camera's 32 bits; train "
+            "with a smaller window"
         )
     if abs(threshold) > _INT16:
         raise ModelError(
-            f"the threshold of weak classifier {node + 1} is {threshold / UNIT:.3g} in OpenMV's unit, and at most "
-            f"{_INT16 / UNIT:.3g} fits its 16 bits"
+            f"the threshold of weak classifier {node + 1} is {threshold / UNIT:.3g} in OpenMV's unit, but 16 bits can "
+            f"hold at most {_INT16 / UNIT:.3g}; this model cannot be exported for OpenMV"
         )
     heaviest = max(int(np.abs(weights).max()), 1)
     bounds = [_INT32 // max(most, 1), _INT8 // heaviest]
@@ -213,7 +215,7 @@ def _factor(node: int, weights: NDArray[np.int64], rects: NDArray[np.int32], thr
 
 
 def _stage_numbers(cascade: Cascade) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
-    """Return stage thresholds (n_stages,) and leaf values (n_stumps, 2), each stage scaled to fill 16 bits."""
+    """Return stage thresholds (n_stages,) and leaf values (n_stumps, 2), scaled per stage to use all 16 bits."""
     leaves = cascade.leaves.reshape(-1, 2).astype(np.float64)
     thresholds = cascade.effective_thresholds.astype(np.float64)
     whole_leaves, whole_thresholds = np.empty(leaves.shape, np.int16), np.empty(len(thresholds), np.int16)
@@ -222,7 +224,9 @@ def _stage_numbers(cascade: Cascade) -> tuple[NDArray[np.int16], NDArray[np.int1
         largest = max(float(np.abs(leaves[stumps]).max()), abs(float(threshold)), 1e-30)
         scale = _INT16 / largest
         whole_leaves[stumps] = np.rint(leaves[stumps] * scale)
-        whole_thresholds[stage] = math.floor(threshold * scale)  # where sums tie with it, the window passes
+        whole_thresholds[stage] = math.floor(
+            threshold * scale
+        )  # rounded down, as a sum equal to the threshold passes
     return whole_thresholds, whole_leaves
 
 
@@ -251,7 +255,7 @@ def read_camera_model(data: bytes) -> CameraModel:
     Raises
     ------
     ModelError
-        If it is shorter or longer than it says.
+        If its length does not fit its header.
 
     Examples
     --------
@@ -259,10 +263,10 @@ def read_camera_model(data: bytes) -> CameraModel:
     (0, 0)
     """
     if len(data) < 12:
-        raise ModelError(f"a cascade of OpenMV has at least 12 bytes, not {len(data)}")
+        raise ModelError(f"an OpenMV cascade has at least 12 bytes, not {len(data)}")
     width, height, n_stages = struct.unpack("<3i", data[:12])
     if not 0 <= n_stages <= len(data):
-        raise ModelError(f"{n_stages} stages are not what a cascade of OpenMV can have")
+        raise ModelError(f"an OpenMV cascade cannot have {n_stages} stages")
     place = 12
 
     def take(n: int, dtype: str) -> NDArray[Any]:
@@ -270,7 +274,7 @@ def read_camera_model(data: bytes) -> CameraModel:
         end = place + n * np.dtype(dtype).itemsize
         if end > len(data):
             raise ModelError(
-                f"the cascade of OpenMV ends after {len(data)} bytes, and says that it has {end} or more"
+                f"the OpenMV cascade ends after {len(data)} bytes, but its header requires {end} or more"
             )
         part, place = np.frombuffer(data[place:end], dtype), end
         return part
@@ -285,7 +289,7 @@ def read_camera_model(data: bytes) -> CameraModel:
     n_all = int(n_rects.astype(np.int64).sum())
     weights, rects = take(n_all, "<i1"), take(4 * n_all, "<i1").reshape(-1, 4)
     if place != len(data):
-        raise ModelError(f"the cascade of OpenMV has {pluralize(len(data), 'byte')} instead of {place:,}")
+        raise ModelError(f"the OpenMV cascade has {pluralize(len(data), 'byte')} instead of {place:,}")
     words = (stage_thresholds, thresholds, left, right)
     return CameraModel((width, height), sizes, *words, n_rects, weights, rects)
 
@@ -293,7 +297,7 @@ def read_camera_model(data: bytes) -> CameraModel:
 def judged_by_camera(
     model: CameraModel, windows: NDArray[np.uint8]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Judge windows as a camera does, at threshold 1.0: in 32 bits, which wrap.
+    """Classify windows with the camera's arithmetic, 32 bits with wrap-around, at threshold 1.0.
 
     Parameters
     ----------
@@ -307,7 +311,7 @@ def judged_by_camera(
     accepted : ndarray of shape (n,), dtype bool
         Those that pass all stages.
     has_contrast : ndarray of shape (n,), dtype bool
-        Those that are looked at.
+        Those that the camera does not skip.
 
     Examples
     --------
@@ -350,5 +354,5 @@ def judged_by_camera(
 
 
 def _wrapped(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return values as 32 bits hold them."""
+    """Return values wrapped to signed 32 bits."""
     return (values + 2**31) % 2**32 - 2**31

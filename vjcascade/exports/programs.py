@@ -1,4 +1,4 @@
-"""Run other programs on exports: compilers and interpreters, where the machine has them."""
+"""Run compilers and interpreters on exports, if the machine has them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.errors import ModelError
+from vjcascade.exports.base import ADVICE
 from vjcascade.exports.trial import Trial
 
 TIMEOUT = 600
-"""Seconds after which a program that judges windows is taken for hung."""
+"""Seconds after which a program that runs an export counts as hung."""
 
 
 def first_program(names: Sequence[str]) -> str | None:
-    """Return the path of the first program that is there, or None.
+    """Return the path of the first of these programs that is installed, or None.
 
     Examples
     --------
@@ -29,14 +30,14 @@ def first_program(names: Sequence[str]) -> str | None:
 
 
 def run_program(command: Sequence[str], folder: Path, data: bytes = b"") -> bytes:
-    """Run a program in a folder, feed it bytes, and return what it writes.
+    """Run a program in a folder, and return its output.
 
     Parameters
     ----------
     command : sequence of str
         The program's path and its arguments.
     folder : Path
-        Where it runs.
+        Its working directory.
     data : bytes, optional
         Its standard input.
 
@@ -56,19 +57,19 @@ def run_program(command: Sequence[str], folder: Path, data: bytes = b"") -> byte
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ModelError(
-            f"the export could not be tried: {Path(command[0]).name} failed ({error}); nothing is written"
+            f"the export could not be tested: {Path(command[0]).name} failed ({error}); nothing is written"
         ) from None
     if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip()[-600:]
+        output = done.stderr.decode(errors="replace").strip()[-600:]
         raise ModelError(
-            f"the export could not be tried: {Path(command[0]).name} ended with code {done.returncode}; nothing is "
-            f"written. It said: {said}"
+            f"the export could not be tested: {Path(command[0]).name} failed with exit code {done.returncode}; nothing "
+            f"is written. Its output: {output}"
         )
     return done.stdout
 
 
 def trial_bytes(trial: Trial) -> bytes:
-    """Return what the programs that try exports read: number of windows, size of the picture, windows, picture."""
+    """Return the input of the programs that run exports: number of windows, size of the picture, windows, picture."""
     height, width = trial.picture.shape
     head = np.array([len(trial.windows), width, height], np.int32)
     return head.tobytes() + trial.windows.tobytes() + trial.picture.tobytes()
@@ -77,12 +78,12 @@ def trial_bytes(trial: Trial) -> bytes:
 def parsed_answers(
     data: bytes, n_windows: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Return what these programs write: stages passed by windows; boxes of all windows, and of groups, in the picture.
+    """Parse the output of these programs: stages that windows passed; in the picture, boxes of windows and of groups.
 
     Raises
     ------
     ModelError
-        If there is less, or more.
+        If it is too short or too long.
     """
     numbers = np.frombuffer(data[: len(data) // 4 * 4], np.int32)
     passed, rest = numbers[:n_windows], numbers[n_windows:]
@@ -93,7 +94,5 @@ def parsed_answers(
         rest = rest[1 + n_items :]
     raw, found = boxes
     if raw is None or found is None or len(rest) or len(data) % 4:
-        raise ModelError(
-            f"the export answered with {len(data)} bytes that are no answers; nothing is written"
-        )
+        raise ModelError(f"the export's output of {len(data)} bytes has the wrong length; {ADVICE}")
     return passed, raw, found

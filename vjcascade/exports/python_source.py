@@ -1,4 +1,4 @@
-"""A scanner in Python that needs NumPy alone, with the model in it: one file that runs by itself."""
+"""A scanner in Python with the model in it: one file that needs only NumPy."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from vjcascade.exports.trial import Trial
 
 
 class PythonSource(Export):
-    """A `.py`: the scanner that other exports are read back with, and the model's numbers."""
+    """A `.py`: `scanner.py`, with which other exports are read back, and the model's tables."""
 
     name = "python"
     suffixes = (".py",)
-    label = "Python file, for NumPy alone"
+    label = "Python scanner"
 
     def dump(self, cascade: Cascade, path: Path) -> bytes:
-        """Return the file."""
+        """Return the file's content."""
         tables = model_tables(cascade)
         values = {
             "NAME": identifier(path),
@@ -32,8 +32,8 @@ class PythonSource(Export):
         }
         return filled(_FILE, values).encode("ascii")
 
-    def prove(self, data: bytes, trial: Trial, path: Path) -> str:
-        """Run it in a new process that does not find this package."""
+    def verify(self, data: bytes, trial: Trial, path: Path) -> str:
+        """Run it in a new process, isolated from this package."""
         del path
         with tempfile.TemporaryDirectory(prefix="vjcascade-") as name:
             folder = Path(name)
@@ -41,7 +41,7 @@ class PythonSource(Export):
             command = [sys.executable, "-I", "-c", _TRY]
             answers = run_program(command, folder, trial_bytes(trial))
         check_answers(trial, *parsed_answers(answers, len(trial.windows)))
-        return "equal, run by Python; so are the boxes in a picture"
+        return "identical results, run in Python; identical boxes in a picture"
 
 
 _TRY = """\
@@ -64,18 +64,18 @@ for min_neighbors in (0, None):
     answers += [np.array([len(boxes)], np.int32), boxes.ravel()]
 sys.stdout.buffer.write(np.concatenate(answers).astype(np.int32).tobytes())
 """
-"""Judges windows and searches a picture, from standard input to standard output."""
+"""Evaluates windows and searches a picture, from standard input to standard output."""
 
-_FILE = '''"""An object detector (Viola-Jones cascade) in Python, written by vjcascade. It needs NumPy alone.
+_FILE = '''"""An object detector (Viola-Jones cascade) in Python, written by vjcascade. It needs only NumPy.
 
-It accepts the windows that OpenCV 4.14 and vjcascade accept, to the last one, and finds the same boxes.
+It accepts exactly the windows that OpenCV 4.14 and vjcascade accept, and finds the same boxes.
 
 The model:
 @ABOUT@
 
 How to use it:
 
-    python @NAME@.py PICTURE.pgm            (also .ppm, and .npy for arrays)
+    python @NAME@.py PICTURE.pgm            (also .ppm pictures, and arrays in .npy files)
 
     import @NAME@
     detector = @NAME@.NumpyScanner(@NAME@.MODEL)

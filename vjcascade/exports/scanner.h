@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How functions are declared: a header's are static, those of a .c file are not. */
+/* Declares functions: static in a header, external in a .c file. */
 #ifndef VJ_API
 #define VJ_API @API@
 #endif
@@ -18,51 +18,51 @@
 
 #define VJ_PLANES (VJ_LBP ? 1 : 2 + VJ_TILTED)
 
-/* Items of uint32_t that vj_judge needs, and vj_detect for a picture of w by h pixels. */
+/* Items of uint32_t in the workspace of vj_judge, and of vj_scan and vj_detect for a picture of w by h pixels. */
 #define VJ_WINDOW_WORKSPACE (VJ_PLANES * (VJ_WIDTH + 1) * (VJ_HEIGHT + 1))
 #define VJ_WORKSPACE(w, h) \
     (VJ_PLANES * ((size_t)(w) + 1) * ((size_t)(h) + 1) + ((size_t)(w) * (size_t)(h) + 3) / 4 + 2 * (size_t)(w))
 
-#define VJ_FULL (-1)         /* more windows were accepted than there is room for in boxes */
-#define VJ_BAD_SETTINGS (-2) /* the scale factor is not above 1, or a size is below 0 */
+#define VJ_FULL (-1)         /* more windows were accepted than boxes has room for */
+#define VJ_BAD_SETTINGS (-2) /* the scale factor is not above 1, or a minimum size is negative */
 
 typedef struct {
     double scale_factor;       /* ratio of neighbouring scales, > 1 */
     int min_neighbors;         /* an object needs more windows than this; 0 returns all windows */
     int min_width, min_height; /* smallest object in pixels */
     int max_width, max_height; /* largest object in pixels; 0 for the picture's size */
-    double min_ranking_score;  /* least ranking score of an object; 0 keeps all */
+    double min_ranking_score;  /* minimum ranking score of an object; 0 keeps all */
 } vj_settings;
 
 typedef struct {
     int x, y, w, h;       /* in pixels, from the top left corner */
     int neighbors;        /* windows in the group */
-    int group;            /* for vj_group alone */
-    double score;         /* how far the last stage's sum lies above its threshold; of a group, the best */
-    double ranking_score; /* square roots of the scores of all windows in the group, added up */
+    int group;            /* internal to vj_group */
+    double score;         /* the last stage's sum minus its threshold; of a group, the maximum */
+    double ranking_score; /* sum of the square roots of the scores of all windows in the group */
 } vj_box;
 
 /* The settings that the model was exported with. */
 VJ_API vj_settings vj_default_settings(void);
 
-/* How many stages a window of VJ_WIDTH by VJ_HEIGHT pixels passes: it is accepted if VJ_STAGES. -1: too little contrast.
- * `stride` is the distance of rows in bytes, `workspace` has VJ_WINDOW_WORKSPACE items. */
+/* Returns how many stages a window of VJ_WIDTH by VJ_HEIGHT pixels passes: VJ_STAGES if it is accepted, -1 if it has too
+ * little contrast. `stride` is the distance between rows in bytes, `workspace` has VJ_WINDOW_WORKSPACE items. */
 VJ_API int vj_judge(const uint8_t *pixels, size_t stride, uint32_t *workspace);
 
-/* All windows of a picture that are accepted, in boxes[0] to boxes[max_boxes - 1]: their number, or VJ_FULL. */
+/* Writes all accepted windows of a picture to boxes; returns their number, VJ_FULL or VJ_BAD_SETTINGS. */
 VJ_API int vj_scan(const uint8_t *grey, int width, int height, size_t stride, const vj_settings *settings,
                    uint32_t *workspace, vj_box *boxes, int max_boxes);
 
-/* Group windows in place, as OpenCV's groupRectangles does: the number of groups. */
+/* Groups windows in place, as OpenCV's groupRectangles does; returns the number of groups. */
 VJ_API int vj_group(vj_box *boxes, int n_boxes, int min_neighbors);
 
-/* Find objects: scan, group, and cut to the picture. Their number, VJ_FULL or VJ_BAD_SETTINGS. */
+/* Finds objects: scans, groups, and clips boxes to the picture. Returns their number, VJ_FULL or VJ_BAD_SETTINGS. */
 VJ_API int vj_detect(const uint8_t *grey, int width, int height, size_t stride, const vj_settings *settings,
                      uint32_t *workspace, vj_box *boxes, int max_boxes);
 
 /* ---------------------------------------------------------------------------------------------------- windows */
 
-/* Integral images with a first row and column of zeros; sums wrap, their differences within a window are right. */
+/* Integral images with a first row and column of zeros; sums may wrap, but differences within a window are exact. */
 static void vj_integrals(const uint8_t *grey, int width, int height, size_t stride, uint32_t *planes)
 {
     const size_t row = (size_t)width + 1, plane = row * ((size_t)height + 1);
@@ -128,7 +128,7 @@ static uint32_t vj_rectangle(const uint32_t *sum, size_t row, int x, int y, int 
 }
 
 #if VJ_TILTED
-/* A rectangle turned by 45 degrees: its sides run down-right (w) and down-left (h). */
+/* The sum over a rectangle rotated by 45 degrees: its sides run down-right (w) and down-left (h). */
 static uint32_t vj_tilted_rectangle(const uint32_t *tilted, size_t row, int x, int y, int w, int h)
 {
     const uint32_t *a = tilted + (size_t)y * row + (size_t)x;
@@ -177,7 +177,7 @@ static int vj_goes_left(const uint32_t *window, size_t row, size_t plane, float 
 #endif
 }
 
-/* 1 / (area * standard deviation) of a window without its border; 0 where that deviation is at most 10 grey levels. */
+/* 1 / (area * standard deviation) of a window without its border; 0 if that deviation is at most 10 grey levels. */
 static float vj_window_scale(const uint32_t *window, size_t row, size_t plane)
 {
 #if VJ_LBP
@@ -200,7 +200,7 @@ static float vj_window_scale(const uint32_t *window, size_t row, size_t plane)
 #endif
 }
 
-/* Stages passed, -1 below the contrast floor; `last` becomes the sum of the last stage that was looked at. */
+/* Returns the number of stages passed, -1 if the contrast is too low; sets `last` to the sum of the last stage evaluated. */
 static int vj_run(const uint32_t *window, size_t row, size_t plane, double *last)
 {
     const float scale = vj_window_scale(window, row, plane);
@@ -239,7 +239,7 @@ VJ_API int vj_judge(const uint8_t *pixels, size_t stride, uint32_t *workspace)
 
 /* --------------------------------------------------------------------------------------------------- pictures */
 
-/* The two pixels that a new one lies between, and the share of the second in 256ths. */
+/* The two source pixels of a new pixel, and the weight of the second in 256ths. */
 static void vj_taps(int from, int to, int place, int *first, int *second, uint32_t *share)
 {
     const double step = 1.0 / ((double)to / from), at = step * (place + 0.5) - 0.5, whole = floor(at);
@@ -294,8 +294,8 @@ static int vj_shrunk(int length, float scale)
     return (int)rint(quotient);
 }
 
-/* The first and the last scale, as powers of the scale factor: those between the bounds, or else the one nearest to the
- * smallest size. 0 if the window does not fit into the picture. */
+/* The first and last scale, as powers of the scale factor: those between the bounds, or else the one nearest to the minimum
+ * size. Returns 0 if the window does not fit into the picture. */
 static int vj_bounds(int width, int height, const vj_settings *settings, int *first, int *last)
 {
     const int max_w = settings->max_width > 0 && settings->max_height > 0 ? settings->max_width : width;
@@ -353,7 +353,7 @@ VJ_API int vj_scan(const uint8_t *grey, int width, int height, size_t stride, co
         int x, y, stripe, end;
         if (i < first)
             continue;
-        if (n_stripes == 0) /* OpenCV cuts the rows into stripes; a last row may be in none of them, and is lost */
+        if (n_stripes == 0) /* OpenCV splits the rows into stripes; the last row may be in none, and is then skipped */
             n_stripes = (n_columns + 31) / 32;
         if (n_rows < 1 || n_columns < 1 || n_stripes < 1)
             continue;
@@ -366,7 +366,7 @@ VJ_API int vj_scan(const uint8_t *grey, int width, int height, size_t stride, co
                 double sum, score;
                 const int passed = vj_run(workspace + (size_t)y * row + (size_t)x, row, plane, &sum);
                 if (passed == 0)
-                    x += step; /* as in OpenCV, stage 0 speaks for the next window as well */
+                    x += step; /* as in OpenCV, a window that fails stage 0 skips the next one */
                 if (passed < VJ_STAGES)
                     continue;
                 if (n >= max_boxes)
@@ -454,10 +454,10 @@ VJ_API int vj_group(vj_box *boxes, int n_boxes, int min_neighbors)
         mean.y = vj_mean(y, mean.neighbors);
         mean.w = vj_mean(w, mean.neighbors);
         mean.h = vj_mean(h, mean.neighbors);
-        mean.group = -1; /* what stood at this place was in this class, or in one that is finished */
+        mean.group = -1; /* the box overwritten here is in this group or an earlier one, which is finished */
         boxes[n++] = mean;
     }
-    for (i = 0; i < n; i++) { /* groups inside a larger one that more windows speak for are dropped; marked first */
+    for (i = 0; i < n; i++) { /* mark groups that lie inside a larger group of more windows, then drop them */
         boxes[i].group = 1;
         for (j = 0; j < n; j++)
             if (j != i && vj_is_inside(&boxes[i], &boxes[j]))

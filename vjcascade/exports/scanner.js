@@ -3,7 +3,7 @@
 
   const MODEL = @MODEL@;
 
-  const f32 = Math.fround; // a product or a sum of two float32, rounded to float32, is what float32 arithmetic gives
+  const f32 = Math.fround; // rounding the product or sum of two float32 values gives the result of float32 arithmetic
 
   /** Round half to even. */
   function rint(value) {
@@ -13,9 +13,9 @@
     return low % 2 === 0 ? low : low + 1;
   }
 
-  /** A cascade that judges windows and finds objects in grey pictures. */
+  /** A cascade that evaluates windows and finds objects in grey pictures. */
   class CascadeDetector {
-    /** @param model what the JSON export holds; the model of this file if it is not given */
+    /** @param model the content of a JSON export; the model of this file if not given */
     constructor(model = MODEL) {
       [this.width, this.height] = model.window;
       this.settings = model.settings;
@@ -40,8 +40,8 @@
     }
 
     /**
-     * Say how many stages a window of the model's size passes: it is accepted if all. -1: too little contrast.
-     * @param pixels Uint8Array, row after row
+     * Return how many stages a window of the model's size passes; all means accepted, -1 too little contrast.
+     * @param pixels Uint8Array, row by row
      */
     judge(pixels) {
       this._integrals(pixels, this.width, this.height);
@@ -51,8 +51,8 @@
     /**
      * Find objects in a grey picture.
      * @param grey {data, width, height}: a Uint8Array of width * height levels; see toGrey
-     * @param settings {scale_factor, min_neighbors, min_size, max_size, min_ranking_score}: those of the model where one
-     *     is not given; sizes are [width, height]
+     * @param settings {scale_factor, min_neighbors, min_size, max_size, min_ranking_score}; the default of each is the
+     *     model's; sizes are [width, height]
      * @returns an array of {x, y, w, h, neighbors, score, rankingScore}
      */
     detect(grey, settings = {}) {
@@ -120,7 +120,7 @@
       this._setStride(stride);
     }
 
-    /** Lay out where nodes read the integral images, relative to a window's corner. */
+    /** Compute where nodes read the integral images, relative to a window's corner. */
     _setStride(stride) {
       if (this.cornersFor === stride) return;
       this.cornersFor = stride;
@@ -147,7 +147,7 @@
       this.inner = [stride + 1, stride + right, bottom * stride + 1, bottom * stride + right];
     }
 
-    /** 1 / (area * standard deviation) of a window without its border; 0 where there is too little contrast. */
+    /** 1 / (area * standard deviation) of a window without its border; 0 if there is too little contrast. */
     _windowScale(base) {
       const [a, b, c, d] = this.inner;
       const { total, squared } = this;
@@ -160,7 +160,7 @@
       return area * scale < 0.1 ? scale : 0;
     }
 
-    /** Say how many stages the window whose corner is at `base` passes; `lastSum` is the last stage's sum. */
+    /** Return how many stages the window at `base` passes; `lastSum` is the sum of the last one evaluated. */
     _run(base) {
       const scale = this.isLbp ? 1 : this._windowScale(base);
       this.lastSum = 0;
@@ -229,7 +229,7 @@
       return [rint(f32(this.width * scale)), rint(f32(this.height * scale))];
     }
 
-    /** List the scales between the bounds, or else the one nearest to the smallest size. */
+    /** List the scales between the bounds, or else the one nearest to the minimum size. */
     _scales(width, height, settings) {
       const scales = [];
       let factor = 1;
@@ -253,7 +253,7 @@
       return [scales[distances.indexOf(Math.min(...distances))]];
     }
 
-    /** Return all windows that are accepted, in the order scale, row, column. */
+    /** Return all accepted windows, in the order of scale, row, column. */
     _scan(grey, settings) {
       const boxes = [];
       const nStages = this.thresholds.length;
@@ -264,7 +264,7 @@
         const step = scale >= 2 ? 1 : 2;
         const nRows = levelH - this.height + 1;
         const nColumns = levelW - this.width + 1;
-        // OpenCV cuts the rows into stripes; a last row may be in none of them, and is lost.
+        // OpenCV splits the rows into stripes; the last row may be in none of them, and is then skipped.
         nStripes = nStripes || Math.ceil(nColumns / 32);
         if (nRows < 1 || nColumns < 1) continue;
         const stripe = Math.max(Math.floor((Math.floor(nRows / step) + nStripes - 1) / nStripes), 1) * step;
@@ -273,7 +273,7 @@
         for (let y = 0; y < Math.min(stripe * nStripes, nRows); y += step) {
           for (let x = 0; x < nColumns; x += step) {
             const passed = this._run(y * (levelW + 1) + x);
-            if (passed === 0) x += step; // as in OpenCV, stage 0 speaks for the next window as well
+            if (passed === 0) x += step; // as in OpenCV, a window that fails stage 0 skips the next one
             if (passed < nStages) continue;
             const score = this.lastSum - this.thresholds[nStages - 1];
             const rankingScore = Math.sqrt(Math.max(score, 0));
@@ -288,7 +288,7 @@
   /** Columns and rows of the cells around the middle one, from the highest bit of a code to the lowest. */
   const AROUND = [[0, 0], [1, 0], [2, 0], [2, 1], [2, 2], [1, 2], [0, 2], [0, 1]];
 
-  /** The two pixels that each new one lies between, and the share of the second in 256ths. */
+  /** Return the two source pixels of each new pixel, and the weight of the second in 256ths. */
   function taps(from, to) {
     const [first, second, shares] = [new Int32Array(to), new Int32Array(to), new Int32Array(to)];
     const step = 1 / (to / from);
@@ -330,7 +330,7 @@
     );
   }
 
-  /** Average the boxes of each class of similar windows, and drop small classes: OpenCV's groupRectangles. */
+  /** Average the boxes of each group of similar windows, and drop small groups: OpenCV's groupRectangles. */
   function group(boxes, minNeighbors) {
     if (minNeighbors <= 0) return boxes;
     const seen = new Uint8Array(boxes.length);
@@ -372,7 +372,7 @@
     });
   }
 
-  /** Turn the ImageData of a canvas (RGBA) into grey levels, as OpenCV weighs colours. */
+  /** Convert the ImageData of a canvas (RGBA) to grey levels, with OpenCV's weights. */
   function toGrey(image) {
     const { data, width, height } = image;
     const grey = new Uint8Array(width * height);

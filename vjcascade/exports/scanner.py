@@ -1,6 +1,6 @@
-"""Detect with a cascade in NumPy alone: what the Python export carries, and what other exports are read back with.
+"""A detector in plain NumPy: it is copied into the Python export, and runs the tables of other exports in their tests.
 
-It computes what OpenCV 4.14 and vjcascade compute, operation by operation: the same windows, boxes and groups.
+It does the same arithmetic as OpenCV 4.14 and vjcascade, and finds the same windows, boxes and groups.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 CONTRAST_FLOOR = 0.1
-"""Windows in which the standard deviation is at most 10 grey levels hold no object: OpenCV's rule."""
+"""Reciprocal of a standard deviation of 10 grey levels: OpenCV rejects windows in which it is not larger."""
 
 GROUP_EPS = 0.2
-"""How far the sides of boxes of one group may lie apart, relative to their size."""
+"""Largest distance between the sides of similar boxes, relative to their size."""
 
 PIXELS_AT_ONCE = 4_000_000
-"""Windows are judged in blocks of so many, which bounds memory."""
+"""Pixels in a block of windows, to limit memory."""
 
 STRIPE_COLUMNS = 32
-"""OpenCV divides the rows among stripes, one for each so many columns of the first level."""
+"""OpenCV splits the rows of a level into one stripe for each 32 columns of windows of the first level."""
 
 NEIGHBOURS = ((0, 0), (1, 0), (2, 0), (2, 1), (2, 2), (1, 2), (0, 2), (0, 1))
 """Column and row of the cells around the middle one, from the highest bit of an LBP code to the lowest."""
@@ -38,7 +38,7 @@ class Found(NamedTuple):
     boxes : ndarray of shape (n, 4), dtype int32
         `x, y, w, h` in pixels.
     scores : ndarray of shape (n,), dtype float64
-        How far the last stage's sum lies above its threshold; of a group, the best.
+        The last stage's sum minus its threshold; of a group, the maximum.
     neighbors : ndarray of shape (n,), dtype int32
         Windows in the group.
     ranking_scores : ndarray of shape (n,), dtype float64
@@ -56,7 +56,7 @@ class Found(NamedTuple):
 
 
 class _Planes(NamedTuple):
-    """Integral images laid flat, and where windows begin in them."""
+    """Flattened integral images, and the offsets of windows in them."""
 
     total: NDArray[np.int32]
     squared: NDArray[np.uint32]
@@ -66,12 +66,12 @@ class _Planes(NamedTuple):
 
 
 class NumpyScanner:
-    """A cascade that judges windows and finds objects in pictures.
+    """A cascade that evaluates windows and finds objects in pictures.
 
     Parameters
     ----------
     model : mapping
-        Window, features, nodes and stages as the JSON export holds them.
+        Window, features, nodes and stages, as in the JSON export.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class NumpyScanner:
         self._thresholds = np.array(model["stage_thresholds"], np.float32).astype(np.float64)
 
     def judge(self, windows: NDArray[np.uint8]) -> NDArray[np.int32]:
-        """Run the cascade on crops of the window's size.
+        """Evaluate the cascade on crops of the window's size.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class NumpyScanner:
         Returns
         -------
         ndarray of shape (n,), dtype int32
-            Stages passed: the object is accepted where these are all. -1 where there is too little contrast.
+            Number of stages passed; all stages means accepted, -1 too little contrast.
         """
         n, height, width = windows.shape
         passed = np.empty(n, np.int32)
@@ -134,7 +134,7 @@ class NumpyScanner:
         max_size: Sequence[int] | None = None,
         min_ranking_score: float | None = None,
     ) -> Found:
-        """Find objects in a picture; settings that are not given are the model's own.
+        """Find objects in a picture; the default of each setting is the model's.
 
         Parameters
         ----------
@@ -145,9 +145,9 @@ class NumpyScanner:
         min_neighbors : int, optional
             An object needs more windows than this; 0 returns all windows.
         min_size, max_size : (int, int), optional
-            Bounds on width and height of the object.
+            Smallest and largest width and height of an object.
         min_ranking_score : float, optional
-            Least ranking score of an object.
+            Minimum ranking score of an object.
 
         Returns
         -------
@@ -169,7 +169,7 @@ class NumpyScanner:
         return found._replace(boxes=boxes).select(kept)
 
     def _planes(self, images: NDArray[np.uint8], bases: NDArray[np.intp]) -> _Planes:
-        """Return the integral images of pictures of one size, one after the other."""
+        """Return the concatenated integral images of pictures of one size."""
         squares = np.empty(0, np.uint32)
         tilted = np.empty(0, np.int32)
         if not self.is_lbp:
@@ -180,7 +180,7 @@ class NumpyScanner:
         return _Planes(total, squares, tilted, images.shape[2] + 1, bases)
 
     def _run(self, planes: _Planes, n_stages: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return how many of the first stages each window passes, and the sum of the last one looked at."""
+        """Return how many of the first stages each window passes, and the sum of the last one evaluated."""
         n = len(planes.bases)
         passed, sums = np.zeros(n, np.int32), np.zeros(n)
         scales = np.ones(n, np.float32) if self.is_lbp else self._window_scales(planes)
@@ -199,7 +199,7 @@ class NumpyScanner:
         return passed, sums
 
     def _votes(self, tree: int, planes: _Planes, scales: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return the leaf value that each window comes to in a tree."""
+        """Return the leaf value that each window reaches in a tree."""
         first, end = self._tree_starts[tree], self._tree_starts[tree + 1]
         votes = np.empty(len(planes.bases))
         places = np.zeros(len(votes), np.intp)
@@ -226,7 +226,7 @@ class NumpyScanner:
             return in_subset
         rectangle = _tilted_rectangle if self._tilted[feature] else _rectangle
         value = np.zeros(len(scales), np.float32)
-        with np.errstate(over="ignore", invalid="ignore"):  # as the other scanners do
+        with np.errstate(over="ignore", invalid="ignore"):  # as in the other scanners
             for rect, weight in zip(self._rects[feature].tolist(), self._weights[feature], strict=True):
                 if weight != 0:
                     value = value + weight * rectangle(planes, rect).astype(np.float32)
@@ -234,7 +234,7 @@ class NumpyScanner:
         return is_below
 
     def _window_scales(self, planes: _Planes) -> NDArray[np.float32]:
-        """Return 1 / (area * sigma) of the windows without their border, 0 where there is too little contrast."""
+        """Return 1 / (area * sigma) of the windows without their border, 0 if there is too little contrast."""
         area = float((self.width - 2) * (self.height - 2))
         inner = (1, 1, self.width - 2, self.height - 2)
         total = _rectangle(planes, inner).astype(np.float64)
@@ -310,7 +310,7 @@ class NumpyScanner:
         planes = self._planes(level[None], (y[:, None] * stride + x).ravel())
         first = self._run(planes, 1)[0].reshape(len(y), len(x))
         visited, skip = np.empty(first.shape, bool), np.zeros(len(y), bool)
-        for column in range(len(x)):  # what stage 0 rejects lets its neighbour to the right be passed over
+        for column in range(len(x)):  # a window that fails stage 0 skips the next one
             visited[:, column] = ~skip
             skip = visited[:, column] & (first[:, column] == 0)
         rows, columns = np.nonzero(visited & (first > 0))
@@ -321,14 +321,14 @@ class NumpyScanner:
 
 
 def resized(grey: NDArray[np.uint8], width: int, height: int) -> NDArray[np.uint8]:
-    """Return a picture in another size, in whole numbers: OpenCV's bit-exact bilinear filter.
+    """Resize a picture with OpenCV's bit-exact bilinear filter, in integer arithmetic.
 
     Parameters
     ----------
     grey : ndarray of shape (h, w), dtype uint8
         Grey levels.
     width, height : int
-        Of the result.
+        Size of the result.
 
     Returns
     -------
@@ -350,7 +350,7 @@ def resized(grey: NDArray[np.uint8], width: int, height: int) -> NDArray[np.uint
 
 
 def _taps(n_from: int, n_to: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int64]]:
-    """Return the two pixels that each new one lies between, and the share of the second in 256ths."""
+    """Return the two source pixels of each new pixel, and the weight of the second in 256ths."""
     step = 1.0 / (n_to / n_from)
     place = step * (np.arange(n_to) + 0.5) - 0.5
     first = np.floor(place).astype(np.intp)
@@ -392,7 +392,7 @@ def _rectangle(planes: _Planes, rect: Sequence[int]) -> NDArray[Any]:
 
 
 def _tilted_rectangle(planes: _Planes, rect: Sequence[int]) -> NDArray[Any]:
-    """Return the sum over a rectangle turned by 45 degrees: its sides run down-right (w) and down-left (h)."""
+    """Return the sum over a rectangle rotated by 45 degrees: its sides run down-right (w) and down-left (h)."""
     x, y, w, h = rect
     a = planes.bases + (y * planes.stride + x)
     left, right = h * planes.stride - h, w * planes.stride + w
@@ -405,7 +405,7 @@ def _tilted_rectangle(planes: _Planes, rect: Sequence[int]) -> NDArray[Any]:
 
 
 def _grouped(raw: Found, min_neighbors: int) -> Found:
-    """Average the boxes of each class of similar windows, and drop small classes: OpenCV's `groupRectangles`."""
+    """Average the boxes of each group of similar windows, and drop small groups: OpenCV's `groupRectangles`."""
     n = len(raw.boxes)
     if min_neighbors <= 0 or n == 0:
         return raw
@@ -425,7 +425,7 @@ def _grouped(raw: Found, min_neighbors: int) -> Found:
 
 
 def _classes(boxes: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Return the class of each box: all that a chain of similar boxes connects, numbered by first members."""
+    """Return the class of each box: the connected components of similarity, numbered by their first boxes."""
     labels = np.full(len(boxes), -1, np.intp)
     n_classes = 0
     far = boxes[:, :2] + boxes[:, 2:]
@@ -448,7 +448,7 @@ def _classes(boxes: NDArray[np.int64]) -> NDArray[np.intp]:
 
 
 def _inside_others(boxes: NDArray[np.int64], counts: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Tell which groups lie inside a larger one, a little enlarged, that more windows speak for."""
+    """Return which groups lie inside a larger group of more windows, enlarged by `GROUP_EPS`."""
     inside = np.zeros(len(boxes), bool)
     low, high = boxes[:, :2], boxes[:, :2] + boxes[:, 2:]
     more = np.rint(boxes[:, 2:] * GROUP_EPS).astype(np.int64)
@@ -466,17 +466,17 @@ def read_picture(path: str) -> NDArray[np.uint8]:
     Parameters
     ----------
     path : str
-        Of the file.
+        The file.
 
     Returns
     -------
     ndarray of shape (h, w), dtype uint8
-        Grey levels; colours are weighed as OpenCV does.
+        Grey levels; colours are converted with OpenCV's weights.
 
     Raises
     ------
     ValueError
-        If it is of another kind.
+        If the file is of another kind.
 
     Examples
     --------
@@ -488,7 +488,7 @@ def read_picture(path: str) -> NDArray[np.uint8]:
     if path.endswith(".npy"):
         pixels = np.load(path)
     else:
-        with open(path, "rb") as file:  # noqa: PTH123  the export has no need of pathlib
+        with open(path, "rb") as file:  # noqa: PTH123  the export does not import pathlib
             data = file.read()
         words: list[bytes] = []
         place = 0
@@ -502,7 +502,9 @@ def read_picture(path: str) -> NDArray[np.uint8]:
                 end = data.find(b"\n", end)
             place = end + 1
         if len(words) < 4 or words[0] not in {b"P5", b"P6"} or words[3] != b"255":
-            raise ValueError(f"{path}: this is no .npy file and no binary PGM or PPM picture of 8 bits")
+            raise ValueError(
+                f"{path} is neither a .npy file nor a binary PGM or PPM picture of 8 bits; convert it"
+            )
         width, height, channels = int(words[1]), int(words[2]), 1 if words[0] == b"P5" else 3
         pixels = np.frombuffer(data, np.uint8, width * height * channels, place)
         pixels = pixels.reshape((height, width) if channels == 1 else (height, width, 3))
@@ -510,12 +512,14 @@ def read_picture(path: str) -> NDArray[np.uint8]:
         red, green, blue = np.moveaxis(pixels[:, :, :3].astype(np.int64), 2, 0)
         pixels = ((9798 * red + 19235 * green + 3735 * blue + 16384) >> 15).astype(np.uint8)
     if pixels.ndim != 2 or pixels.dtype != np.uint8:
-        raise ValueError(f"{path}: shape {pixels.shape} and dtype {pixels.dtype} are no 8-bit picture")
+        raise ValueError(
+            f"{path}: shape {pixels.shape} and dtype {pixels.dtype} are not those of an 8-bit picture"
+        )
     return np.ascontiguousarray(pixels)
 
 
 def main(model: Mapping[str, Any]) -> None:
-    """Detect in the pictures that the command line names; write a line of JSON for each."""
+    """Search the pictures given on the command line; print a line of JSON for each."""
     scanner = NumpyScanner(model)
     if len(sys.argv) < 2:
         sys.exit(f"usage: python {sys.argv[0]} PICTURE.pgm ...  (also .ppm and .npy)")

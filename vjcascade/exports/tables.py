@@ -1,4 +1,4 @@
-"""A model as plain numbers: what exports hold, by the same names in each of them."""
+"""A model as tables of plain numbers, which all exports contain under the same names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LINE = 110
 
 
 def used_model(cascade: Cascade) -> tuple[Cascade, OperatingPoint]:
-    """Return the part of a model that its operating point uses, and this point; else all of it and OpenCV's settings.
+    """Return the part of a model that its operating point uses, and that point; if it has none, all and the defaults.
 
     Raises
     ------
@@ -46,8 +46,8 @@ def model_tables(cascade: Cascade) -> dict[str, Any]:
     Returns
     -------
     dict
-        The arrays of `Cascade`, nodes by columns; `stage_thresholds` are `Cascade.effective_thresholds`, with which
-        sums are compared. Numbers of float32 are written so that they are read back exactly.
+        The arrays of `Cascade`, with a list for each field of nodes; `stage_thresholds` are
+        `Cascade.effective_thresholds`, with which sums are compared. Values of float32 survive a round trip.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def model_tables(cascade: Cascade) -> dict[str, Any]:
 
 
 def short_float32(value: float) -> float:
-    """Return the number of fewest digits whose nearest float32 is that of `value`.
+    """Return the shortest decimal number that rounds to the same float32 as `value`.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def short_float32(value: float) -> float:
 
 
 def model_json(tables: Mapping[str, Any]) -> str:
-    """Return a model as JSON in ASCII, in lines that can be looked at.
+    """Return a model as JSON in ASCII, in lines of readable length.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def model_json(tables: Mapping[str, Any]) -> str:
 
 
 def _broken(text: str) -> str:
-    """Break a long line of numbers behind commas; the lines of `about` stay whole."""
+    """Break a long line of numbers after commas; `about` is not broken."""
     lines = [""]
     for word in text.split(", "):
         if len(lines[-1]) + len(word) > _LINE and not text.startswith('"about"'):
@@ -133,7 +133,7 @@ def _short(values: NDArray[np.float32]) -> list[float]:
 
 
 def about(cascade: Cascade) -> list[str]:
-    """Say in lines of plain ASCII what a model is, how it was trained and how it is used.
+    """Describe a model, its training and its settings in lines of plain ASCII.
 
     Examples
     --------
@@ -146,14 +146,14 @@ def about(cascade: Cascade) -> list[str]:
     lines = [f"Window {used.window}, {n_stages}, {n_weak} over {used.feature_type.label} features"]
     lines += _training(cascade.metadata)
     if OperatingPoint.of(cascade) is None:
-        lines.append(f"Settings: those of OpenCV, as the model has no operating point: {point}")
+        lines.append(f"Settings (OpenCV's defaults, as the model has no operating point): {point}")
     else:
-        lines.append(f"Settings: the operating point that the model was tuned to: {point}")
+        lines.append(f"Settings (operating point of the model): {point}")
     return [_plain(line) for line in lines]
 
 
 def _training(metadata: Mapping[str, Any]) -> list[str]:
-    """Return what the training record says, as far as it is there; anybody may have written it."""
+    """Describe the training record, as far as there is one; it is not trusted."""
     settings, data = metadata.get("settings"), metadata.get("data")
     words = []
     if isinstance(settings, Mapping) and "booster" in settings:
@@ -176,5 +176,5 @@ def _rounded(value: object) -> object:
 
 
 def _plain(text: str) -> str:
-    """Return a line that ends no comment or string, whatever the language."""
+    """Return a line that is safe inside comments and strings of any language."""
     return re.sub(r"[^A-Za-z0-9 .,:;%+()\[\]_-]", "?", shortened(text, 300))

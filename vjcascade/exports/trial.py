@@ -1,4 +1,4 @@
-"""What exports are tried on: windows that reach every stage, a picture, and what the engine makes of them."""
+"""Test data for exports: windows that reach every stage, a picture, and the engine's results for both."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ from vjcascade.exports.tables import used_model
 from vjcascade.types import Detections, Size
 
 N_WINDOWS = 20_000
-"""Windows of a trial unless told otherwise, or unless they have more pixels together than the next line."""
+"""Default number of windows; fewer if they would have more pixels than `MAX_PIXELS`."""
 
 MAX_PIXELS = 20_000_000
 
 GENERATION = 1_000
-"""Windows that are bred at once, unless they have more pixels than the next line."""
+"""Windows in a generation; fewer if they would have more pixels than `GENERATION_PIXELS`."""
 
 GENERATION_PIXELS = 4_000_000
 
 MAX_RAW = 3_000
-"""Where more windows of the picture are accepted, it is made smaller: grouping costs the square of their number."""
+"""A picture with more accepted windows is cropped: grouping takes time quadratic in their number."""
 
 PICTURE = Size(160, 120)
-"""Of the picture, where the window is small; it has room for three windows side by side."""
+"""Smallest size of the picture; it is at least four windows wide and high."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """Windows and a picture, and the engine's answers.
+    """Windows and a picture, with the engine's results.
 
     Attributes
     ----------
     cascade : Cascade
         The part of the model that is used.
     point : OperatingPoint
-        With which settings.
+        The settings of the detector.
     windows : ndarray of shape (n, h, w), dtype uint8
         Grey windows.
     passed : ndarray of shape (n,), dtype int32
-        Stages that each passes; -1 below the contrast floor.
+        Stages that each passes; -1 if the contrast is too low.
     picture : ndarray of shape (h, w), dtype uint8
         Grey levels.
     raw, found : Detections
-        In the picture: all windows, and groups by the model's settings.
+        Accepted windows in the picture, and detections with the model's settings.
     """
 
     cascade: Cascade
@@ -62,25 +62,25 @@ class Trial:
 
     @classmethod
     def of(cls, model: Cascade, n_windows: int | None = None, seed: int = 0) -> Self:
-        """Return the trial of a model.
+        """Make test data for a model.
 
         Parameters
         ----------
         model : Cascade
             At least one stage.
         n_windows : int, optional
-            How many windows; see `usual_number` if not given.
+            Number of windows; `default_n_windows` if not given.
         seed : int, optional
-            The same model, number and seed make the same trial.
+            The same model, number and seed give the same data.
 
         Returns
         -------
         Trial
-            Of the part of the model that its operating point uses.
+            For the part of the model that its operating point uses.
         """
         cascade, point = used_model(model)
         rng = np.random.default_rng(seed)
-        windows, passed = bred_windows(cascade, n_windows or usual_number(cascade.window), rng)
+        windows, passed = evolved_windows(cascade, n_windows or default_n_windows(cascade.window), rng)
         picture = _picture(cascade.window, windows[np.argsort(-passed, kind="stable")], rng)
         settings = {**point.settings, "n_threads": 1}
         every_window = Detector(cascade, **{**settings, "min_neighbors": 0})
@@ -93,41 +93,41 @@ class Trial:
 
     @property
     def n_accepted(self) -> int:
-        """How many of the windows pass all stages."""
+        """Number of windows that pass all stages."""
         return int((self.passed == self.cascade.n_stages).sum())
 
 
-def usual_number(window: Size) -> int:
-    """Return on how many windows of a size exports are tried: fewer where windows are large.
+def default_n_windows(window: Size) -> int:
+    """Return the default number of windows for a window size.
 
     Examples
     --------
-    >>> usual_number(Size(24, 24)), usual_number(Size(256, 256))
+    >>> default_n_windows(Size(24, 24)), default_n_windows(Size(256, 256))
     (20000, 305)
     """
     return min(N_WINDOWS, MAX_PIXELS // (window.width * window.height))
 
 
-def bred_windows(
+def evolved_windows(
     cascade: Cascade, n_windows: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """Breed windows that get further and further through a cascade; noise would fail the first stages.
+    """Generate windows with a genetic algorithm until they reach the late stages, which plain noise does not.
 
-    Each generation are noise, and offspring of the best windows so far: mixed, shifted, or with other noise on top.
+    A generation consists of noise, and of offspring of the best windows so far: mixed, shifted, or with more noise.
 
     Parameters
     ----------
     cascade : Cascade
         At least one stage.
     n_windows : int
-        How many.
+        Number of windows.
     rng : numpy.random.Generator
-        The same seed, the same windows.
+        The same seed gives the same windows.
 
     Returns
     -------
     windows : ndarray of shape (n_windows, h, w), dtype uint8
-        All generations; none is left out.
+        The windows of all generations.
     passed : ndarray of shape (n_windows,), dtype int32
         Stages that each passes.
 
@@ -135,7 +135,7 @@ def bred_windows(
     --------
     >>> import vjcascade
     >>> cascade = Cascade.load(vjcascade.compat.data.find("frontalface"))
-    >>> windows, passed = bred_windows(cascade, 2000, np.random.default_rng(0))
+    >>> windows, passed = evolved_windows(cascade, 2000, np.random.default_rng(0))
     >>> windows.shape, bool(passed.max() > 3)
     ((2000, 20, 20), True)
     """
@@ -152,7 +152,9 @@ def bred_windows(
         every.append(windows)
         all_passed.append(passed)
         pool = np.concatenate([best, windows.astype(np.float64)])
-        shares = 1 / (1 + np.exp(-np.clip(sums, -99, 99)))  # among equals in stages, the sum decides
+        shares = 1 / (
+            1 + np.exp(-np.clip(sums, -99, 99))
+        )  # windows that pass equally many stages are ordered by their last sum
         fitness = np.concatenate([fitness, passed + shares])
         kept = np.argsort(-fitness, kind="stable")[: size // 10]
         best, fitness = pool[kept], fitness[kept]
@@ -185,12 +187,12 @@ def _offspring(best: NDArray[np.float64], n: int, rng: np.random.Generator) -> N
 
 
 def _picture(window: Size, best: NDArray[np.uint8], rng: np.random.Generator) -> NDArray[np.uint8]:
-    """Return a picture of noise with the best windows in it, as they are and at twice the size."""
+    """Return a noise picture with the best windows pasted in, in original and double size."""
     width, height = max(PICTURE.width, 4 * window.width), max(PICTURE.height, 4 * window.height)
     picture = _noise(rng, 1, height, width)[0]
     for i, scale in enumerate((1, 2, 1, 2, 1)):
         pasted = np.kron(best[i % len(best)], np.ones((scale, scale)))
-        y = 2 * rng.integers(0, (height - pasted.shape[0]) // 2 + 1)  # where every scan looks
+        y = 2 * rng.integers(0, (height - pasted.shape[0]) // 2 + 1)  # even positions are always scanned
         x = 2 * rng.integers(0, (width - pasted.shape[1]) // 2 + 1)
         picture[y : y + pasted.shape[0], x : x + pasted.shape[1]] = pasted
     levels: NDArray[np.uint8] = np.clip(np.rint(picture), 0, 255).astype(np.uint8)

@@ -1,4 +1,4 @@
-/* Judges windows and searches a picture, from standard input to standard output: what the C export is tried with. */
+/* Tests the C export: evaluates windows and searches a picture, from standard input to standard output. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "model.h"

@@ -1,4 +1,4 @@
-// Judges windows and searches a picture, from standard input to standard output: what the JavaScript export is tried with.
+// Tests the JavaScript export: evaluates windows and searches a picture, from standard input to standard output.
 const fs = require("fs");
 const { CascadeDetector } = require("./model.js");
 

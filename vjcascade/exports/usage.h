@@ -1,9 +1,9 @@
 /* @FILE@: an object detector (Viola-Jones cascade) in C99, written by vjcascade.
  *
- * It needs the standard library alone, allocates nothing, and keeps no state: several threads may call it, each with a
- * workspace and boxes of its own. It accepts the windows that OpenCV 4.14 and vjcascade accept, to the last one, if float
- * is IEEE 754 binary32, double binary64, and products are not fused with sums: with gcc, -std=c99 or -ffp-contract=off.
- * On a processor whose double is slow or only 32 bits wide, results may differ where a sum lies next to a threshold.
+ * It needs only the standard library, allocates no memory, and keeps no state: several threads may call it, each with its
+ * own workspace and boxes. It accepts exactly the windows that OpenCV 4.14 and vjcascade accept, if float is IEEE 754
+ * binary32, double is binary64, and the compiler fuses no multiply-adds: with gcc, use -std=c99 or -ffp-contract=off.
+ * If double has only 32 bits, results may differ where a sum is very close to a threshold.
  *
  * The model:
 @ABOUT@
@@ -18,7 +18,7 @@
  *       for (int i = 0; i < n; i++)
  *           printf("%d %d %d %d\n", boxes[i].x, boxes[i].y, boxes[i].w, boxes[i].h);
  *
- * `grey` holds a byte a pixel, row after row; the second 320 is the distance of rows. `boxes` must have room for all windows
- * that are accepted, before they are grouped; n is below 0 if it has not (VJ_FULL). Settings are those of the model where
- * NULL is given; to change them, begin with vj_default_settings().
+ * `grey` has one byte per pixel, row by row; the second 320 is the row stride in bytes. `boxes` needs room for all accepted
+ * windows before grouping; if it is too small, n is negative (VJ_FULL). NULL stands for the model's settings; to change
+ * them, start from vj_default_settings().
  */

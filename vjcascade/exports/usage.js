@@ -1,20 +1,20 @@
-// @FILE@: an object detector (Viola-Jones cascade) in JavaScript, written by vjcascade. It needs nothing else.
+// @FILE@: an object detector (Viola-Jones cascade) in JavaScript, written by vjcascade. It has no dependencies.
 //
-// It accepts the windows that OpenCV 4.14 and vjcascade accept, to the last one, and finds the same boxes.
+// It accepts exactly the windows that OpenCV 4.14 and vjcascade accept, and finds the same boxes.
 //
 // The model:
 @ABOUT@
 //
-// How to use it, under Node or in a bundle:
+// How to use it, in Node.js or with a bundler:
 //
 //     const { CascadeDetector, toGrey } = require("./@FILE@");
 //
-// or in a page, after <script src="@FILE@">:
+// or in a web page, after <script src="@FILE@">:
 //
 //     const { CascadeDetector, toGrey } = @NAME@;
 //
 // and then:
 //
-//     const detector = new CascadeDetector();          // also new CascadeDetector(model), for another model's JSON
+//     const detector = new CascadeDetector();          // or new CascadeDetector(model), with the JSON of another model
 //     const grey = toGrey(context.getImageData(0, 0, canvas.width, canvas.height));
 //     for (const { x, y, w, h } of detector.detect(grey)) context.strokeRect(x, y, w, h);

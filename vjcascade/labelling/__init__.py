@@ -1,1 +1,1 @@
-"""A page in the browser, served to this machine alone: draw boxes, review what a model does, train it, try it live."""
+"""A page in the browser, on this machine only: draw boxes, review a model's errors, train, and try models live."""

@@ -1,4 +1,4 @@
-"""The page's files and what it asks for, as a Starlette application: each route decodes, calls the session, encodes."""
+"""The page's files and API as a Starlette application: each route decodes, calls the session, encodes."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ PAGE = {
         for name in ("app", "api", "boxes", "dom", "label", "live", "photo_view", "review", "train")
     },
 }
-"""Files of the page by their addresses: no other file is served."""
+"""Files of the page by their URL paths: no other file is served."""
 
 MAX_SIDE = 10_000
 MISSING = "the page needs starlette and uvicorn, which are not both installed: pip install starlette uvicorn"
 PHOTO_KEPT = {"cache-control": "private, max-age=3600"}
-"""Copies of photos stay in the browser: the next address has another token."""
+"""Browsers may cache copies of photos: their URLs contain the token, and a new server has a new one."""
 
 
 class _Sized(msgspec.Struct, frozen=True):
-    """A photo, and how large it is shown."""
+    """A photo and the side of its copy."""
 
     name: str
     side: int = 1024
@@ -55,7 +55,7 @@ class _Names(msgspec.Struct, frozen=True):
 
 
 class _Kept(msgspec.Struct, frozen=True):
-    """What was wrong in a frame, and what was found in it."""
+    """What was wrong in a frame, and its detections."""
 
     kind: str
     boxes: str = "[]"
@@ -67,12 +67,12 @@ def make_app(session: Session) -> Starlette:
     Parameters
     ----------
     session : Session
-        What it works on.
+        The state of the page.
 
     Returns
     -------
     Starlette
-        To be put behind a `Guard`.
+        Must be wrapped in a `Guard`.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def make_app(session: Session) -> Starlette:
     async def file(request: Request) -> Response:
         name, kind = PAGE.get(request.path_params.get("name", ""), ("", ""))
         if not name:
-            return Response("there is no such page\n", 404, media_type="text/plain")
+            return Response("no such file\n", 404, media_type="text/plain")
         return Response(page.joinpath(name).read_bytes(), media_type=kind)
 
     async def events(request: Request) -> Response:
@@ -100,7 +100,7 @@ def make_app(session: Session) -> Starlette:
         return StreamingResponse(session.hub.stream(), media_type="text/event-stream")
 
     def answer(function: Callable[[Request, bytes], Any]) -> Callable[[Request], Awaitable[Response]]:
-        """Return a route that answers with JSON, or says in a sentence what is wrong."""
+        """Return a handler that answers with JSON or a JPEG, or with a problem in a sentence."""
 
         async def respond(request: Request) -> Response:
             body = await request.body()
@@ -181,7 +181,7 @@ def _problem(text: str) -> bytes:
 
 
 def _converted(query: Mapping[str, Any], kind: type[Asked]) -> Asked:
-    """Return the values of an address, checked."""
+    """Return checked query parameters."""
     return msgspec.convert(dict(query), kind, strict=False)
 
 

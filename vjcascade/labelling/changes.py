@@ -1,4 +1,4 @@
-"""What pages ask to be changed: checked messages; one that arrives a second time changes nothing any more."""
+"""Changes that pages send: validated and idempotent, so that a page can send them again."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ Place: TypeAlias = tuple[Number, Number, Number, Number]
 """A box `x, y, w, h` in pixels of the upright photo."""
 
 BoxId: TypeAlias = Annotated[int, Meta(ge=1, lt=2**53)]
-"""Chosen by the page, so that it need not wait for an answer; JavaScript's numbers are exact up to here."""
+"""Chosen by the page, so that it need not wait for an answer; JavaScript's integers are exact below this bound."""
 
 Label: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]+$")]
 BoxFlag: TypeAlias = Literal["", "ignore", "crowd"]
 Use: TypeAlias = Literal["train", "validate"]
-"""What a photo serves: nobody trains on those that models are compared on."""
+"""What a photo is used for: no model is trained on validation photos."""
 
 DIGITS = 1
-"""Of a pixel; nobody draws more precisely."""
+"""Decimal places of coordinates in pixels."""
 
 
 class PutBox(msgspec.Struct, frozen=True, tag_field="do", tag="put", forbid_unknown_fields=True):
-    """Draw a box, or give the one of this number another place, label or flag.
+    """Add a box, or replace the one with this id.
 
     Attributes
     ----------
@@ -41,9 +41,9 @@ class PutBox(msgspec.Struct, frozen=True, tag_field="do", tag="put", forbid_unkn
     label : str
         The kind of object.
     flag : str
-        Why it does not count; empty where it does.
+        "ignore" or "crowd" if it does not count as an object; empty if it does.
     score : float or None
-        Of the model that proposed it; None of a box that was drawn.
+        Score of the model that proposed it; None if it was drawn.
     """
 
     photo: str
@@ -55,14 +55,14 @@ class PutBox(msgspec.Struct, frozen=True, tag_field="do", tag="put", forbid_unkn
 
 
 class DeleteBox(msgspec.Struct, frozen=True, tag_field="do", tag="delete", forbid_unknown_fields=True):
-    """Take a box away.
+    """Delete a box.
 
     Attributes
     ----------
     photo : str
         Name of the photo.
     id : int
-        Of the box; need not be there.
+        Of the box; it need not exist.
     """
 
     photo: str
@@ -70,7 +70,7 @@ class DeleteBox(msgspec.Struct, frozen=True, tag_field="do", tag="delete", forbi
 
 
 class RejectPlace(msgspec.Struct, frozen=True, tag_field="do", tag="reject", forbid_unknown_fields=True):
-    """Say whether what a model found is not the object: then it is not proposed again, and the next model learns it.
+    """Reject a detection, or take that back: rejected places are not proposed again, and become negatives in training.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class RejectPlace(msgspec.Struct, frozen=True, tag_field="do", tag="reject", for
     box : tuple of float
         Where it is.
     rejected : bool
-        False takes back that it is not the object.
+        False takes a rejection back.
     """
 
     photo: str
@@ -88,14 +88,14 @@ class RejectPlace(msgspec.Struct, frozen=True, tag_field="do", tag="reject", for
 
 
 class MarkDone(msgspec.Struct, frozen=True, tag_field="do", tag="done", forbid_unknown_fields=True):
-    """Say whether all objects of a photo have boxes.
+    """Mark a photo as done: all its objects have boxes.
 
     Attributes
     ----------
     photo : str
         Name of the photo.
     done : bool
-        Whether they have.
+        False takes the mark back.
     """
 
     photo: str
@@ -103,7 +103,7 @@ class MarkDone(msgspec.Struct, frozen=True, tag_field="do", tag="done", forbid_u
 
 
 class UsePhoto(msgspec.Struct, frozen=True, tag_field="do", tag="use", forbid_unknown_fields=True):
-    """Say what a photo serves.
+    """Set what a photo is used for.
 
     Attributes
     ----------
@@ -123,12 +123,12 @@ _DECODER = msgspec.json.Decoder(Annotated[list[Change], Meta(max_length=10_000)]
 
 
 def decoded_changes(data: bytes) -> Sequence[Change]:
-    """Return the changes of a message.
+    """Decode the changes in the body of a request.
 
     Raises
     ------
     SettingsError
-        If it is anything else.
+        If the body is not a valid list of changes.
 
     Examples
     --------
@@ -138,12 +138,12 @@ def decoded_changes(data: bytes) -> Sequence[Change]:
     try:
         changes: Sequence[Change] = _DECODER.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise SettingsError(f"these are no changes: {error}") from None
+        raise SettingsError(f"the changes are invalid: {error}") from None
     return changes
 
 
 def rounded_place(box: Place) -> Coordinates:
-    """Return a place as it is kept.
+    """Round a box to the precision of the file.
 
     Examples
     --------

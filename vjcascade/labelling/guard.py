@@ -1,8 +1,8 @@
-"""Who may ask: this machine's browser, from our own page, with the token; everybody else is refused before any route.
+"""Access control: refuse all requests but those of our own page, on this machine and with the token.
 
-A page of another origin can send requests to loopback addresses, and a host name of elsewhere can be made to lead here
-(DNS rebinding): so the token is a part of every address, `Host` must be a loopback name with our port, and where a
-browser says where a request comes from, it must be from our page. What changes anything must say so.
+A page of another origin can send requests to loopback addresses, and a foreign host name can be made to resolve to one
+(DNS rebinding). So the token is a part of every URL, `Host` must be a loopback name with our port, and `Origin` and
+`Sec-Fetch-Site`, where present, must be those of our page. Requests that change anything must have an `Origin`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 MAX_BODY = 2**20
-"""Bytes of a request; frames of videos may have `MAX_FRAME`."""
+"""Largest body of a request in bytes; for video frames it is `MAX_FRAME`."""
 
 MAX_FRAME = 2**24
 
@@ -40,16 +40,16 @@ HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
 ]
-"""Of every answer: nothing is taken from elsewhere, and nobody else may show or read it."""
+"""Headers of every response: the page loads nothing from elsewhere, and other pages can neither embed nor read it."""
 
 
 class Guard:
-    """An ASGI application in front of another one.
+    """An ASGI middleware that refuses foreign requests.
 
     Parameters
     ----------
     app : callable
-        Sees what is allowed, its paths without the token.
+        Gets the requests that are allowed, with paths without the token.
     token : str
         First part of every path.
     port : int
@@ -109,7 +109,7 @@ class _TooLargeError(Exception):
 
 
 class _Body:
-    """A request's body, as far as it is not too large."""
+    """The `receive` of a request, which raises once the body is too large."""
 
     def __init__(self, receive: Receive, most: int) -> None:
         self._receive = receive
@@ -117,7 +117,7 @@ class _Body:
 
     @property
     def is_too_large(self) -> bool:
-        """Whether more has come than may."""
+        """Whether more than the largest body has arrived."""
         return self._left < 0
 
     async def __call__(self) -> MutableMapping[str, Any]:
@@ -129,7 +129,7 @@ class _Body:
 
 
 class _Answer:
-    """An answer, with the headers that all have; none to a body that is too large, for that is refused."""
+    """The `send` of a response: adds `HEADERS`, and drops the response to a body that is too large."""
 
     def __init__(self, send: Send, body: _Body) -> None:
         self._send = send

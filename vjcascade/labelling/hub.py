@@ -1,4 +1,4 @@
-"""News for open pages: what other pages have changed, and how far work in the background is."""
+"""Server-sent events for open pages: changes of other pages, and progress of background tasks."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 WAITING = 1000
-"""Messages that may wait for a page; one that reads none for so long is told to load anew."""
+"""Messages that may wait for a page; a page that falls further behind has to reload."""
 
-SECONDS_BETWEEN_SIGNS = 10.0
-"""A page that hears nothing for much longer knows that the server is gone."""
+HEARTBEAT_SECONDS = 10.0
+"""A comment is sent after so long without a message, so that broken connections are noticed."""
 
 
 class Hub:
-    """Passes messages from any thread to all pages that listen."""
+    """Passes messages from any thread to all pages."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -29,19 +29,19 @@ class Hub:
         Parameters
         ----------
         kind : str
-            What it is about.
+            Name of the event.
         **values
-            Plain JSON values.
+            Its data: plain JSON values.
         """
         self._send(f"event: {kind}\ndata: {json.dumps(values)}\n\n")
 
     def close(self) -> None:
-        """End all streams: the server ends."""
+        """End all streams."""
         self._is_closed = True
         self._send(None)
 
     async def stream(self) -> AsyncIterator[str]:
-        """Yield messages as server-sent events, and a sign of life where there are none.
+        """Yield messages as server-sent events, with heartbeats in between.
 
         Yields
         ------
@@ -55,7 +55,7 @@ class Hub:
             yield "event: hello\ndata: {}\n\n"
             while not self._is_closed:
                 try:
-                    message = await asyncio.wait_for(queue.get(), SECONDS_BETWEEN_SIGNS)
+                    message = await asyncio.wait_for(queue.get(), HEARTBEAT_SECONDS)
                 except TimeoutError:
                     message = ": still here\n\n"
                 if message is None:

@@ -1,7 +1,7 @@
-"""The file of boxes in COCO's JSON: what is in it, and how it is written and read again.
+"""The file of boxes: COCO JSON, written and read.
 
-Beside what COCO knows, an image has `done` (all its objects have boxes), `use` ("train" or "validate") and
-`false_alarms` (places that a model took for the object); other programs pass these over.
+In addition to COCO's fields, an image has `done` (all its objects have boxes), `use` ("train" or "validate") and
+`false_alarms` (rejected detections); other programs ignore these.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LABELS_NAME = "labels.json"
 """The file in the photos' folder."""
 
 PROGRAM = "boxes of vjcascade label"
-"""By which such a file is known: others are not written over."""
+"""Marks files of `vjcascade label`: files of other programs are not overwritten."""
 
 
 class _Info(msgspec.Struct):
@@ -64,7 +64,7 @@ class _Dataset(msgspec.Struct):
 
 
 class _Lines(NamedTuple):
-    """What the file says of a photo."""
+    """The lines of a photo in the file, encoded for one revision."""
 
     revision: int
     image: bytes
@@ -77,15 +77,15 @@ class Box(msgspec.Struct, frozen=True):
     Attributes
     ----------
     id : int
-        Its own among all boxes of the file.
+        Unique in the file.
     box : Coordinates
         In pixels of the upright photo.
     label : str
         The kind of object.
     flag : str
-        Why it does not count; empty where it does.
+        "ignore" or "crowd" if it does not count as an object; empty if it does.
     score : float or None
-        Of the model that proposed it.
+        Score of the model that proposed it; None if it was drawn.
     """
 
     id: int
@@ -97,22 +97,22 @@ class Box(msgspec.Struct, frozen=True):
 
 @dataclass
 class Labels:
-    """What is known of a photo.
+    """A photo's boxes and state.
 
     Attributes
     ----------
     size : Size
         In pixels.
     use : str
-        What the photo serves, "train" or "validate".
+        What the photo is used for, "train" or "validate".
     boxes : dict of int to Box
-        By their numbers.
+        By their ids.
     false_alarms : list of Coordinates
-        Places that a model took for the object.
+        Rejected detections.
     done : bool
         Whether all objects have boxes.
     revision : int
-        Rises with every change of any photo.
+        The store's revision at the photo's latest change.
     """
 
     size: Size
@@ -124,7 +124,7 @@ class Labels:
 
 
 class LabelsFile:
-    """Reads and writes the file; images keep their numbers.
+    """Reads and encodes the file; images keep their ids.
 
     Examples
     --------
@@ -141,14 +141,14 @@ class LabelsFile:
         self._lines: dict[str, _Lines] = {}
 
     def encoded(self, labels: Mapping[str, Labels], names_of_labels: Sequence[str]) -> bytes:
-        """Return the file, a line for each photo and box, so that programs that compare versions show which changed.
+        """Return the file's content, with one line per photo and per box, so that diffs show what changed.
 
         Parameters
         ----------
         labels : mapping of str to Labels
             By the names of photos.
         names_of_labels : sequence of str
-            The kinds of objects; those of all boxes are among them.
+            The kinds of objects, including those of all boxes.
 
         Returns
         -------
@@ -169,7 +169,7 @@ class LabelsFile:
         return b'{"info": %s,\n%s}\n' % (msgspec.json.encode(_Info(PROGRAM)), b",\n".join(lists))
 
     def _lines_of(self, name: str, labels: Labels, kind_numbers: Mapping[str, int]) -> _Lines:
-        """Return the lines of a photo; those of thousands that have not changed are not made again."""
+        """Return the lines of a photo; only those of changed photos are encoded again."""
         known = self._lines.get(name)
         if known is not None and known.revision == labels.revision:
             return known
@@ -196,7 +196,7 @@ class LabelsFile:
         return made
 
     def read(self, path: Path) -> tuple[dict[str, Labels], list[str]]:
-        """Return what a file says of photos, by their names, and the kinds of objects.
+        """Return the boxes in a file by the names of photos, and the kinds of objects.
 
         Raises
         ------
@@ -210,12 +210,12 @@ class LabelsFile:
             dataset = msgspec.json.decode(data, type=_Dataset)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise SettingsError(
-                f"{path} was not written by vjcascade label, or is damaged ({error}): give its boxes with "
-                "--boxes, and another name for the file with --output"
+                f"{path} was not written by vjcascade label, or is damaged ({error}): to start from its boxes, "
+                "give it with --boxes, and another file with --output"
             ) from None
         if dataset.info.description != PROGRAM:
             raise SettingsError(
-                f"{path} was written by another program: give its boxes with --boxes, and another name for the "
+                f"{path} was written by another program: to start from its boxes, give it with --boxes, and another "
                 "file with --output"
             )
         return self._labels_of(dataset, path), list(dict.fromkeys(one.name for one in dataset.categories))
@@ -228,7 +228,7 @@ class LabelsFile:
             size = known_size(image.width, image.height)
             if size is None or image.id in by_number or image.file_name in found:
                 raise SettingsError(
-                    f"{path}: the image {image.file_name!r:.100} has no size, or appears twice; correct the file"
+                    f"{path}: the image {image.file_name!r:.100} has no valid size, or appears twice; correct the file"
                 )
             labels = Labels(size, image.use, {}, image.false_alarms, image.done)
             by_number[image.id] = found[image.file_name] = labels
@@ -238,7 +238,7 @@ class LabelsFile:
             labels_of_it, label = by_number.get(one.image_id), names.get(one.category_id)
             if labels_of_it is None or label is None:
                 raise SettingsError(
-                    f"{path}: the annotation {one.id} is of no image or no category of the file; mend the file"
+                    f"{path}: the annotation {one.id} refers to an unknown image or category; correct the file"
                 )
             flag: BoxFlag = "crowd" if one.iscrowd else "ignore" if one.ignore else ""
             labels_of_it.boxes[one.id] = Box(one.id, checked_box(one.bbox), label, flag, one.score)
@@ -246,7 +246,7 @@ class LabelsFile:
 
 
 def is_ours(path: Path) -> bool:
-    """Tell whether a file was written by `vjcascade label`.
+    """Return whether a file was written by `vjcascade label`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Detection in frames that a page sends, and frames that are kept to learn from."""
+"""Detection in frames that a page sends, and saving of frames for labelling."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ MAX_SIDE = 2048
 """Pixels of a frame's longer side."""
 
 KEPT_DETECTORS = 8
-"""Of different settings: a slider passes many, and comes back to few."""
+"""Detectors that are cached: moving a slider passes many settings, and comes back to few."""
 
 Kind: TypeAlias = Literal["miss", "false-alarm"]
 
 STARTS = {b"\x89PNG": ".png", b"\xff\xd8\xff": ".jpg"}
-"""How the files begin that pages send."""
+"""Magic numbers of the files that pages send, and their suffixes."""
 
 
 class LiveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a page asks of the detector for a frame.
+    """A frame's size and the detector's settings for it.
 
     Attributes
     ----------
@@ -40,9 +40,9 @@ class LiveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     min_neighbors : int
         A detection needs more overlapping windows than this.
     min_score : float
-        Least ranking score.
+        Minimum ranking score.
     min_size : int
-        Least side of an object in pixels of the frame; 0 for no bound.
+        Minimum side of an object in pixels of the frame; 0 for no minimum.
     """
 
     width: Annotated[int, Meta(ge=1, le=MAX_SIDE)]
@@ -54,16 +54,16 @@ class LiveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class LiveFound:
-    """What was found in a frame.
+    """The detections in a frame.
 
     Attributes
     ----------
     boxes : list of list of int
-        In pixels of the frame.
+        `x, y, w, h` in pixels of the frame.
     scores : list of float
         Ranking scores.
     milliseconds : float
-        That it took.
+        Time of the detection.
     """
 
     boxes: list[list[int]]
@@ -98,9 +98,9 @@ class LiveDetector:
         Parameters
         ----------
         pixels : bytes
-            Grey levels, row after row.
+            Grey levels, row by row.
         settings : LiveSettings
-            Of the frame and the detector.
+            Size of the frame, and settings of the detector.
 
         Returns
         -------
@@ -114,7 +114,7 @@ class LiveDetector:
         """
         if len(pixels) != settings.width * settings.height:
             raise SettingsError(
-                f"a frame of {settings.width}x{settings.height} has not {len(pixels)} grey levels: load the page again"
+                f"{len(pixels)} bytes do not fill a frame of {settings.width}x{settings.height} pixels: reload the page"
             )
         began = time.perf_counter()
         found = self._detector(settings).detect(
@@ -141,7 +141,7 @@ class LiveDetector:
 
 
 def keep_frame(folder: Path, data: bytes, kind: Kind) -> Path:
-    """Write a frame into a folder of photos.
+    """Save a frame in a folder of photos.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def keep_frame(folder: Path, data: bytes, kind: Kind) -> Path:
     data : bytes
         A PNG or JPEG file.
     kind : str
-        "miss" or "false-alarm"; a part of its name.
+        "miss" or "false-alarm"; a part of the file name.
 
     Returns
     -------
@@ -160,13 +160,13 @@ def keep_frame(folder: Path, data: bytes, kind: Kind) -> Path:
     Raises
     ------
     ImageError
-        If it is no such file.
+        If it is no valid PNG or JPEG file.
     OSError
         If it cannot be written.
     """
     suffix = next((suffix for start, suffix in STARTS.items() if data.startswith(start)), None)
     if suffix is None:
-        raise ImageError("a frame is kept as PNG or JPEG, and this is neither")
+        raise ImageError("a frame must be a PNG or JPEG file, and this is neither")
     moment = time.strftime("%Y%m%d-%H%M%S")
     path = next(
         path

@@ -1,4 +1,4 @@
-"""Models that propose boxes, are reviewed and compared, with the settings that `vjcascade tune` has put into them."""
+"""Models for proposals, review and comparison, with the settings that `vjcascade tune` has stored in them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def load_candidate(path: Path, name: str, n_threads: int | None = None) -> Candi
     path : Path
         The file.
     name : str
-        In sentences and charts.
+        Its name in messages and charts.
     n_threads : int, optional
-        Of the detector; all processors if not given.
+        Threads of the detector; if not given, one for each processor.
 
     Returns
     -------
     Candidate
-        With its operating point, if it has one.
+        At its operating point, if it has one.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def load_candidate(path: Path, name: str, n_threads: int | None = None) -> Candi
     """
     cascade = Cascade.load(path)
     if cascade.n_stages == 0:
-        raise ModelError(f"{path}: a cascade without stages finds everything; train it first")
+        raise ModelError(f"{path}: a cascade without stages accepts every window; train it first")
     point = OperatingPoint.of(cascade)
     settings: dict[str, Any] = point.settings if point else {}
     used = point.used_part(cascade) if point else cascade

@@ -1,4 +1,4 @@
-"""Which photos come first: those that teach most, with the reason, or those that give most boxes for least work."""
+"""The order of photos: those that the model is least certain about first, or those with most boxes for least work."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import numpy as np
 
 from vjcascade.boosters.calibration import PlattScaling
 from vjcascade.labelling.proposals import SURE, Found
+from vjcascade.messages import pluralize
 
 NOTHING_FOUND = 0.5
-"""What a photo is worth in which a model found nothing: as much as half a box about which nothing is known."""
+"""Value of a photo without detections: that of half a detection with probability 0.5."""
 
-UNSURE = (0.1, 0.9)
-"""Probabilities between which a box is called unsure."""
+UNCERTAIN = (0.1, 0.9)
+"""Probabilities between which a detection is called uncertain."""
 
 
 class Order(StrEnum):
@@ -28,16 +29,16 @@ class Order(StrEnum):
 
 @dataclass(frozen=True)
 class Worth:
-    """What a photo would teach, and give.
+    """How useful it is to label a photo.
 
     Attributes
     ----------
     value : float
-        What it teaches.
+        Sum of the uncertainty of its detections, for `Order.UNCERTAIN`.
     reason : str
-        In words.
+        The value in words.
     gain : float
-        Right boxes that are expected among those that are sure, less the corrections that are.
+        Expected number of right boxes among the confident proposals, minus that of corrections, for `Order.QUICK`.
     """
 
     value: float
@@ -46,42 +47,40 @@ class Worth:
 
 
 def worth(found: Found | None, scaling: PlattScaling) -> Worth:
-    """Return what a photo would teach: how uncertain its boxes are, added up.
+    """Return how useful it is to label a photo, by the uncertainty of its detections.
 
     Parameters
     ----------
     found : Found or None
-        What the model found in it; None if it was not searched.
+        The model's detections in it; None if it was not searched.
     scaling : PlattScaling
-        How probable the object is at a score.
+        The calibration of scores.
 
     Returns
     -------
     Worth
-        Its value is 4 p (1 - p) for each box, which is 1 where nothing is known and 0 where all is.
+        Its value is the sum of 4 p (1 - p) over detections: 1 for a probability of 0.5, 0 for 0 and 1.
 
     Examples
     --------
-    >>> unsure = Found(np.zeros((2, 4)), np.array([2.0, 9.0]))
-    >>> worth(unsure, PlattScaling(slope=-1.0, offset=2.0)).reason
-    '1 unsure box, score 2.0'
+    >>> found = Found(np.zeros((2, 4)), np.array([2.0, 9.0]))
+    >>> worth(found, PlattScaling(slope=-1.0, offset=2.0)).reason
+    '1 uncertain proposal, score 2.0'
     """
     if found is None:
         return Worth(-1.0, "not searched yet", -np.inf)
     if len(found.scores) == 0:
-        return Worth(NOTHING_FOUND, "nothing found: is that right?")
+        return Worth(NOTHING_FOUND, "no detections")
     probabilities = scaling.probability(found.scores)
     value = float((4 * probabilities * (1 - probabilities)).sum())
     gain = float(
         probabilities[probabilities >= SURE].sum() - np.minimum(probabilities, 1 - probabilities).sum()
     )
-    unsure = found.scores[(probabilities > UNSURE[0]) & (probabilities < UNSURE[1])]
-    if len(unsure) == 0:
-        return Worth(
-            value, "1 sure box" if len(found.scores) == 1 else f"{len(found.scores)} sure boxes", gain
-        )
-    boxes = "1 unsure box" if len(unsure) == 1 else f"{len(unsure)} unsure boxes"
-    low, high = f"{unsure.min():.1f}", f"{unsure.max():.1f}"
+    uncertain = found.scores[(probabilities > UNCERTAIN[0]) & (probabilities < UNCERTAIN[1])]
+    if len(uncertain) == 0:
+        return Worth(value, pluralize(len(found.scores), "confident proposal"), gain)
+    boxes = pluralize(len(uncertain), "uncertain proposal")
+    low, high = f"{uncertain.min():.1f}", f"{uncertain.max():.1f}"
     return Worth(value, f"{boxes}, score {low}" + (f" to {high}" if high != low else ""), gain)
 
 
@@ -91,16 +90,16 @@ def ordered(names: Iterable[str], worths: dict[str, Worth], order: Order) -> lis
     Parameters
     ----------
     names : iterable of str
-        In their usual order.
+        In their default order.
     worths : dict of str to Worth
         Of all of them.
     order : Order
-        What comes first.
+        The order to put them in.
 
     Returns
     -------
     list of str
-        Where two are worth the same, the usual order stays.
+        Sorted; names with equal worth stay in their order.
 
     Examples
     --------

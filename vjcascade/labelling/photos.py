@@ -12,16 +12,16 @@ from vjcascade.types import Size
 
 
 class Photos:
-    """Photos by name; requests name them, and what is not among these names is nowhere.
+    """Photos by name; requests can reach no other files.
 
     Parameters
     ----------
     paths : mapping of str to Path
-        The files by the names that the file of boxes has for them.
+        Paths by the names in the file of boxes.
     folder : Path
-        That of the file of boxes; new photos go there.
+        The folder of the file of boxes; new photos are saved there.
     notes : tuple of str
-        What was left out of the folder, in sentences.
+        Messages about files that were skipped.
 
     Examples
     --------
@@ -53,12 +53,12 @@ class Photos:
         odd = [name for name in paths if not _is_text(name)]
         notes = [
             *found.notes,
-            *(f"{name!a} is left out: its name is no UTF-8; rename it" for name in odd),
+            *(f"{name!a} is skipped: its name is not valid UTF-8; rename it" for name in odd),
         ]
         return cls({name: path for name, path in paths.items() if name not in odd}, folder, tuple(notes))
 
     def seen_from(self, folder: Path) -> Photos:
-        """Return the same photos with the names that a file of boxes in another folder has for them."""
+        """Return the same photos with names relative to a file of boxes in another folder."""
         paths = {relative_name(path, folder): path for path in self._paths.values()}
         return Photos(paths, folder, self.notes)
 
@@ -77,10 +77,10 @@ class Photos:
         Raises
         ------
         SettingsError
-            If there is none of this name.
+            If there is no photo of this name.
         """
         if name not in self._paths:
-            raise SettingsError(f"{name!r:.200} is none of the photos: load the page again")
+            raise SettingsError(f"{name!r:.200} is not one of the photos: load the page again")
         return self._paths[name]
 
     def size(self, name: str) -> Size:
@@ -89,7 +89,7 @@ class Photos:
         Raises
         ------
         SettingsError
-            If there is none of this name.
+            If there is no photo of this name.
         ImageError
             If its header cannot be read.
         """
@@ -99,7 +99,7 @@ class Photos:
         return self._sizes[name]
 
     def add(self, path: Path) -> str:
-        """Take a new photo in; return its name."""
+        """Add a new photo; return its name."""
         name = relative_name(path, self.folder)
         self._paths[name] = path
         return name
@@ -114,7 +114,7 @@ def _is_text(name: str) -> bool:
 
 
 def readable_size(photos: Photos, name: str) -> Size | None:
-    """Return the size of a photo; None where it cannot be read.
+    """Return the size of a photo; None if it cannot be read.
 
     Examples
     --------

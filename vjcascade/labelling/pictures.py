@@ -1,4 +1,4 @@
-"""Pictures that pages show: copies of photos and cuts out of them, made ahead in the order in which they are needed."""
+"""Pictures that pages show: scaled copies of photos and crops, prepared in the order in which they will be needed."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from vjcascade.labelling.photos import Photos, readable_size
 from vjcascade.types import Size
 
 SIDES = (320, 640, 1024, 1600, 2560, 4096)
-"""Pixels of the longer sides of copies: the page asks for the one that it needs."""
+"""Longer sides of copies in pixels: the page requests the smallest one that is sharp enough."""
 
 CUT_SIDE = 200
-"""Pixels of the longer side of cuts, where the photo has as many."""
+"""Longer side of crops in pixels, if the photo has as many."""
 
 MEMORY = 2**28
-"""Bytes of pictures that are kept."""
+"""Bytes of pictures that are cached."""
 
 
 @dataclass(frozen=True)
 class Copy:
-    """A whole photo, no larger than it is shown.
+    """A copy of a whole photo.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Copy:
 
     @classmethod
     def of_side(cls, name: str, side: float) -> Copy:
-        """Return the copy with at least so many pixels on the longer side, as far as there is one.
+        """Return the smallest copy whose longer side has at least so many pixels, or else the largest copy.
 
         Examples
         --------
@@ -57,21 +57,21 @@ class Copy:
 
 @dataclass(frozen=True)
 class Cut:
-    """A part of a photo.
+    """A crop of a photo.
 
     Attributes
     ----------
     name : str
         Of the photo.
     box : tuple of int
-        Which part of it, `x, y, w, h` in its pixels.
+        `x, y, w, h` in pixels of the photo.
     """
 
     name: str
     box: tuple[int, int, int, int]
 
     def needs(self, size: Size) -> int:
-        """Return how many pixels the longer side of a photo of a size needs for the cut to be as large as it should be.
+        """Return the longer side of the copy, of a photo of this size, from which the crop has `CUT_SIDE` pixels.
 
         Examples
         --------
@@ -81,7 +81,7 @@ class Cut:
         return round(max(size) * min(CUT_SIDE / max(self.box[2:]), 1.0))
 
     def out_of(self, image: NDArray[np.uint8], size: Size) -> NDArray[np.uint8]:
-        """Return the part of a photo, given as a copy of any size, and how large the photo is."""
+        """Return the crop, given a copy of the photo at any scale and the photo's size."""
         x, y, width, height = self.box
         scale = image.shape[1] / size.width
         left, top = round(x * scale), round(y * scale)
@@ -91,14 +91,14 @@ class Cut:
 
 
 class Pictures:
-    """Copies and cuts as JPEG files; the latest are kept.
+    """Copies and crops as JPEG files, in a cache that drops those unused for longest.
 
     Parameters
     ----------
     photos : Photos
         The photos.
     memory : int
-        Bytes to keep.
+        Size of the cache in bytes.
 
     Examples
     --------
@@ -125,7 +125,7 @@ class Pictures:
         self._thread.start()
 
     def get(self, wish: Copy) -> bytes:
-        """Return a copy; the next larger one serves, too.
+        """Return a copy, or the next larger one if that is in the cache.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class Pictures:
             return picture
         with self._lock:
             making = self._making.setdefault(wish.name, threading.Lock())
-        with making:  # of two requests for one photo, the second may find what the first has made
+        with making:  # of two requests for one photo, the second finds what the first has made
             picture = self._known(wish, larger)
             if picture is None:
                 picture = as_jpeg(read_reduced(path, wish.side))
@@ -159,19 +159,19 @@ class Pictures:
         return picture
 
     def expect(self, wishes: Iterable[Copy]) -> None:
-        """Make copies in the background that will be asked for; what was expected before is not any more.
+        """Prepare copies in the background, instead of those of an earlier call.
 
         Parameters
         ----------
         wishes : iterable of Copy
-            In the order in which they will be shown; the next is taken when the one before is made.
+            In the order in which they will be shown; iterated while they are made.
         """
         with self._changed:
             self._expected = iter(wishes)
             self._changed.notify()
 
     def cuts(self, wishes: Sequence[Cut]) -> list[bytes]:
-        """Return cuts; those that are not known yet are made, and each photo is decoded once for all of its own.
+        """Return crops, from the cache or made now; each photo is decoded once for all of its crops.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class Pictures:
         missing = sorted({one for one in wishes if one not in made}, key=attrgetter("name"))
         for name, group in groupby(missing, attrgetter("name")):
             of_photo = list(group)
-            with suppress(CascadeError, OSError):  # the page says so where it shows the cut
+            with suppress(CascadeError, OSError):  # the page reports it in place of the crop
                 size = self._photos.size(name)
                 image = read_reduced(self._photos.path(name), max(one.needs(size) for one in of_photo))
                 for one in of_photo:
@@ -203,7 +203,7 @@ class Pictures:
         self._thread.join()
 
     def _known(self, *wishes: Copy | Cut) -> bytes | None:
-        """Return the first of these pictures that is kept."""
+        """Return the first of these pictures that is in the cache."""
         with self._lock:
             for one in wishes:
                 if one in self._kept:
@@ -220,11 +220,11 @@ class Pictures:
 
     def _make_ahead(self) -> None:
         while (wish := self._next()) is not None:
-            with suppress(CascadeError, OSError):  # the page says so where it shows the photo
+            with suppress(CascadeError, OSError):  # the page reports it in place of the photo
                 self.get(wish)
 
     def _next(self) -> Copy | None:
-        """Wait for what is made next; None when there is nothing more to do at all."""
+        """Wait for the next copy to make; None once this is closed."""
         with self._changed:
             while not self._is_closed:
                 wish = next(self._expected, None)
@@ -235,7 +235,7 @@ class Pictures:
 
 
 def copies_inside(photos: Photos, names: Iterable[str], room: Size) -> Iterator[Copy]:
-    """Yield the copies of photos that are shown in a room of the screen, without those that cannot be read.
+    """Yield the copies needed to show photos in an area of the screen; photos that cannot be read are skipped.
 
     Parameters
     ----------
@@ -244,12 +244,12 @@ def copies_inside(photos: Photos, names: Iterable[str], room: Size) -> Iterator[
     names : iterable of str
         Which of them, in their order.
     room : Size
-        Pixels of the screen.
+        The area in pixels.
 
     Yields
     ------
     Copy
-        As large as it is shown at least.
+        At least as large as the photo is shown, if there is such a copy.
     """
     for name in names:
         size = readable_size(photos, name)

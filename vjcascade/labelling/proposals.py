@@ -1,4 +1,4 @@
-"""Boxes that a model proposes, found in the background: photos that a page is waiting for come first."""
+"""Boxes that a model proposes, computed in the background: photos that a page is waiting for come first."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ from vjcascade.labelling.store import Store
 from vjcascade.parallel import run_behind_others
 
 SIDE = 1280
-"""Pixels of the longer side that are searched, where a photo has more: smaller objects are drawn by hand."""
+"""Larger photos are scaled to this longer side before the search: objects that are too small then are drawn by hand."""
 
 LEAST_PROBABILITY = 0.1
-"""Boxes that are less probably the object are not shown."""
+"""Detections with a lower probability are not proposed."""
 
 SURE = 0.5
-"""Boxes from this probability on are taken when all are accepted."""
+"""Proposals from this probability on are confident: they are accepted with the screen."""
 
 TAKEN = 0.3
-"""Intersection over union with a box, or a place that was rejected, from which nothing is proposed any more."""
+"""IoU with a box or a rejected place from which a detection is not proposed."""
 
 USUAL = PlattScaling(slope=-0.2, offset=0.7)
-"""How probable the object is at a ranking score, as long as too little is known of the model at hand."""
+"""The calibration of ranking scores until there are enough decisions to fit one."""
 
 FEWEST_DECISIONS = 12
-"""Decisions of each kind from which they tell how probable the object is."""
+"""Right and wrong detections, of each as many, from which a calibration is fitted."""
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a model found in a photo.
+    """A model's detections in a photo.
 
     Attributes
     ----------
     boxes : ndarray of shape (n, 4), dtype float64
-        In pixels of the photo, highest scores first.
+        `x, y, w, h` in pixels of the photo, highest scores first.
     scores : ndarray of shape (n,), dtype float64
         Ranking scores.
     """
@@ -61,16 +61,16 @@ class Found:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A box that may be accepted.
+    """A detection that can be accepted or rejected.
 
     Attributes
     ----------
     box : tuple of float
-        In pixels of the photo.
+        `x, y, w, h` in pixels of the photo.
     score : float
         The model's ranking score.
     probability : float
-        That it is the object, as far as what was accepted so far tells.
+        That it is an object, calibrated on the photos that are done.
     """
 
     box: tuple[float, ...]
@@ -80,7 +80,7 @@ class Proposal:
 
 @dataclass(frozen=True, eq=False)
 class _Decisions:
-    """Which of a photo's proposals were right, for a state of its boxes."""
+    """Which of a photo's detections are right, for one revision of its boxes."""
 
     revision: int
     found: Found
@@ -96,9 +96,9 @@ class Proposer:
     photos : Photos
         The photos.
     store : Store
-        Their boxes: those that are done say what scores are worth.
+        Their boxes; scores are calibrated on the photos that are done.
     tell : callable
-        Called as `tell(name)` from that thread when a photo was searched.
+        Called as `tell(name)` from that thread after each search.
     """
 
     def __init__(self, photos: Photos, store: Store, tell: Callable[[str], None]) -> None:
@@ -119,23 +119,23 @@ class Proposer:
 
     @property
     def has_model(self) -> bool:
-        """Whether anything is proposed."""
+        """Whether there is a model that proposes boxes."""
         return self._detector is not None
 
     @property
     def n_searched(self) -> int:
-        """Photos that were searched with the model."""
+        """Photos that the model has searched so far."""
         return len(self._found)
 
     def use(self, cascade: Cascade | None, settings: dict[str, Any] | None = None) -> None:
-        """Search all photos with a model; what was found with another one is forgotten.
+        """Search all photos with a model; the detections of an earlier one are dropped.
 
         Parameters
         ----------
         cascade : Cascade or None
             The model; None for none.
         settings : dict, optional
-            Of the detector.
+            Settings of the detector; only "scale_factor" is used.
         """
         kept = {name: value for name, value in (settings or {}).items() if name in {"scale_factor"}}
         detector = None
@@ -165,7 +165,7 @@ class Proposer:
         self._thread.join()
 
     def found(self, name: str) -> Found | None:
-        """Return what was found in a photo; None if it was not searched yet."""
+        """Return the detections in a photo; None if it was not searched yet."""
         return self._found.get(name)
 
     def hurry(self, names: Sequence[str]) -> None:
@@ -178,19 +178,19 @@ class Proposer:
             self._changed.notify()
 
     def proposals(self, name: str, labels: Labels) -> list[Proposal] | None:
-        """Return what may be accepted in a photo, the highest scores first.
+        """Return the proposals for a photo, highest scores first.
 
         Parameters
         ----------
         name : str
             Of the photo.
         labels : Labels
-            Its boxes, and what was rejected.
+            Its boxes and rejected places.
 
         Returns
         -------
         list of Proposal or None
-            None if the photo was not searched yet.
+            None if the photo was not searched yet; empty if it is done or there is no model.
         """
         found = self.found(name)
         if found is None:
@@ -210,7 +210,7 @@ class Proposer:
         ]
 
     def scaling(self) -> PlattScaling:
-        """Return how probable the object is at a score: what was found in photos that are done tells it."""
+        """Return the calibration of scores, fitted to the detections in photos that are done."""
         done = [(name, labels) for name, labels in self._store.done() if name in self._found]
         state = (len(done), max((labels.revision for _, labels in done), default=0))
         if self._scaled_at != state:
@@ -228,7 +228,7 @@ class Proposer:
         return fitted if fitted.slope < 0 else USUAL
 
     def _decided(self, name: str, labels: Labels) -> _Decisions:
-        """Return which of a photo's proposals were right; judged once for each state of its boxes."""
+        """Return which of a photo's detections are right; computed once for each revision of its boxes."""
         found, known = self._found[name], self._decisions.get(name)
         if known is not None and known.revision == labels.revision and known.found is found:
             return known
@@ -268,7 +268,7 @@ class Proposer:
         try:
             size = self._photos.size(name)
             pixels = read_reduced(self._photos.path(name), SIDE)
-        except ImageError:  # the page says so where it shows the photo
+        except ImageError:  # the page reports it in place of the photo
             return Found(np.empty((0, 4)), np.empty(0))
         found = detector.detect(to_gray(pixels))
         scale = np.array([size.width / pixels.shape[1], size.height / pixels.shape[0]] * 2)

@@ -1,7 +1,7 @@
-"""A model trained on the photos that are done, in a process of its own, and compared with the one in use.
+"""Train a model on the photos that are done, in a process of its own, and compare it with the current one.
 
-What is run is `vjcascade train` with a file of boxes, so that its command line repeats it. Photos that serve validation
-are kept from it: on these both models are measured afterwards, and the better one is kept.
+The process is `vjcascade train` with a file of boxes, so its command line repeats the training. Validation photos are
+not used for it: both models are evaluated on them afterwards, and the better one is kept.
 """
 
 from __future__ import annotations
@@ -36,32 +36,32 @@ from vjcascade.parallel import default_threads
 from vjcascade.report.evaluation_charts import recall_chart
 
 RUNS_NAME = ".vjcascade-label"
-"""The folder beside the file of boxes in which models are trained; hidden, so that nobody takes it for photos."""
+"""Folder of the training runs, beside the file of boxes; hidden, so that its pictures are not listed as photos."""
 
 BEST_NAME = "best-model.xml"
 """The better model, beside the file of boxes."""
 
 STAGES_MORE = 4
-"""Stages that are added to a model that is continued."""
+"""Stages added to the current model."""
 
 MARGIN = 0.25
-"""Around a false alarm, in its sides: mining finds windows shifted against it, too."""
+"""Margin around a false alarm, relative to its width and height: mining finds shifted windows, too."""
 
-SECONDS_BETWEEN_LOOKS = 0.2
-"""So often the events of a run are read."""
+POLL_SECONDS = 0.2
+"""Time between two reads of a run's events."""
 
 SECONDS_TO_END = 10.0
-"""A run that was told to stop is killed after this time."""
+"""When the server ends, a run that has not stopped after this time is killed."""
 
 NOTES = 6
-"""Sentences of a run that are shown, the latest."""
+"""Latest messages of a run that are shown."""
 
-NOW, NEW = "the model in use", "the new model"
+CURRENT, NEW = "the current model", "the new model"
 """Names of the two models in charts and sentences."""
 
 
 class Start(StrEnum):
-    """What training begins with."""
+    """What training starts from."""
 
     FRESH = "fresh"
     CONTINUE = "continue"
@@ -74,13 +74,13 @@ class Task:
     Attributes
     ----------
     start : Start
-        From the beginning, or with the stages of the model in use.
+        From scratch, or with the stages of the current model.
     label : str
         The kind of object.
     model : Path or None
-        The model in use.
+        The current model.
     negatives : tuple of Path
-        Further photos without the object.
+        More photos without the object.
     """
 
     start: Start
@@ -90,7 +90,7 @@ class Task:
 
 
 class Retrainer:
-    """Trains, measures, and keeps the better model.
+    """Trains a model, evaluates it, and keeps the better one.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Retrainer:
     tell : callable
         Called when anything in `state` has changed.
     use : callable
-        Called as `use(path)` with the better model's file when the new one is better.
+        Called as `use(path)` with the new model's file if it is better.
     """
 
     def __init__(self, store: Store, tell: Callable[[], None], use: Callable[[Path], None]) -> None:
@@ -114,16 +114,16 @@ class Retrainer:
 
     @property
     def state(self) -> dict[str, Any]:
-        """How far it is, as plain JSON values."""
+        """The progress and the result, as plain JSON values."""
         return dict(self._state)
 
     @property
     def is_busy(self) -> bool:
-        """Whether a run goes on."""
+        """Whether a run is in progress."""
         return self._thread is not None and self._thread.is_alive()
 
     def start(self, task: Task) -> None:
-        """Begin to train.
+        """Start training.
 
         Parameters
         ----------
@@ -133,11 +133,11 @@ class Retrainer:
         Raises
         ------
         SettingsError
-            If a run goes on, or there are no boxes to train on or to compare models on.
+            If a run is in progress, or there are no boxes to train on or to compare models on.
         """
         with self._lock:
             if self.is_busy:
-                raise SettingsError("a model is being trained: wait until it is done, or stop it")
+                raise SettingsError("a model is being trained: wait until it is finished, or stop it")
             to_train, to_validate = (
                 _of_label(self._store.pictures(use=use), task.label) for use in ("train", "validate")
             )
@@ -145,7 +145,10 @@ class Retrainer:
                 raise SettingsError(
                     f"there is no {task.label} to train on: draw boxes, and mark their photos as done"
                 )
-            scenes_of(to_validate, f"to compare models, {len(to_validate)} photos are kept from training")
+            scenes_of(
+                to_validate,
+                f"validation photos ({len(to_validate)} done; a quarter of all photos is for validation)",
+            )
             self._is_stopped = False
             self._state = {"phase": "preparing", "notes": [], "stages": [], "start": str(task.start)}
             self._thread = threading.Thread(
@@ -155,7 +158,7 @@ class Retrainer:
         self._tell()
 
     def stop(self) -> None:
-        """End the run; a model that has stages by then is measured all the same."""
+        """Stop the run; if it has finished stages, their model is evaluated."""
         with self._lock:
             self._is_stopped = True
             process = self._process
@@ -163,7 +166,7 @@ class Retrainer:
             process.terminate()
 
     def close(self) -> None:
-        """End the run, and wait for it."""
+        """Stop the run and wait for it; kill it if it takes too long."""
         self.stop()
         if self._thread is not None:
             self._thread.join(SECONDS_TO_END)
@@ -179,7 +182,7 @@ class Retrainer:
     ) -> None:
         try:
             folder = _new_run(self._store.path.parent / RUNS_NAME)
-            command = self._prepared(folder, task, to_train, to_validate)
+            command = self._prepare(folder, task, to_train, to_validate)
             self._set(phase="training", command=shlex.join(["vjcascade", *command[3:]]))
             self._train(command, folder)
             model = folder / "model" / MODEL_NAME
@@ -191,14 +194,14 @@ class Retrainer:
         except (CascadeError, OSError) as error:
             self._set(phase="failed", problem=str(error))
 
-    def _prepared(
+    def _prepare(
         self,
         folder: Path,
         task: Task,
         to_train: Sequence[AnnotatedPicture],
         to_validate: Sequence[AnnotatedPicture],
     ) -> list[str]:
-        """Write what is trained on; return the command."""
+        """Write the training data; return the command."""
         boxes = folder / "train.json"
         write_annotations(boxes, to_train, "coco")
         write_annotations(folder / "validate.json", to_validate, "coco")
@@ -208,7 +211,7 @@ class Retrainer:
         n_objects = sum(len(picture.boxes) for picture in to_train)
         self._note(
             f"{pluralize(n_objects, task.label)} in {pluralize(len(to_train), 'photo')} to train on, "
-            f"{pluralize(n_alarms, 'false alarm')} to learn, {pluralize(len(to_validate), 'photo')} to compare on"
+            f"{pluralize(n_alarms, 'false alarm')} as negatives, {pluralize(len(to_validate), 'photo')} for validation"
         )
         command = [sys.executable, "-m", "vjcascade.cli.tethered", "train", str(boxes), str(boxes)]
         command += [
@@ -220,24 +223,24 @@ class Retrainer:
             "quick",
             "--no-baseline",
         ]
-        command += ["--threads", str(max(default_threads() - 1, 1))]  # one for the page
+        command += ["--threads", str(max(default_threads() - 1, 1))]  # one thread for the page
         command += ["--events", str(folder / EVENTS_NAME)]
         command += ["--more-negatives", *more] if more else []
         if task.start is Start.CONTINUE:
             if task.model is None:
-                raise SettingsError("there is no model to go on with: train from the beginning")
+                raise SettingsError("there is no model to continue: train from scratch")
             base = Cascade.load(task.model)
             command += ["--continue", str(task.model), "--features", str(base.feature_type).lower()]
             command += ["--stages", str(base.n_stages + STAGES_MORE)]
         return command
 
     def _train(self, command: Sequence[str], folder: Path) -> None:
-        """Run the command, and tell what it tells; it ends when the pipe is closed that it has as standard input.
+        """Run the command and pass on its events; it ends when its standard input is closed, also if this process dies.
 
         Raises
         ------
         TrainingError
-            If it fails; with its last words.
+            If it fails; with the last line of its output.
         """
         log = folder / "log.txt"
         with log.open("wb") as output:
@@ -253,8 +256,8 @@ class Retrainer:
                         self._hear(event)
                     self._tell()
         if self._process.returncode and not self._is_stopped:
-            words = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            last = next((line for line in reversed(words) if line.strip()), "it said nothing")
+            lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            last = next((line for line in reversed(lines) if line.strip()), "it printed nothing")
             raise TrainingError(f"training failed: {last.removeprefix('vjcascade: error: ')} (more in {log})")
 
     def _hear(self, event: dict[str, Any]) -> None:
@@ -284,12 +287,12 @@ class Retrainer:
     def _compare(self, task: Task, new: Path, to_validate: Sequence[AnnotatedPicture]) -> None:
         candidates = [load_candidate(new, NEW)]
         if task.model is not None:
-            candidates.insert(0, load_candidate(task.model, NOW))
+            candidates.insert(0, load_candidate(task.model, CURRENT))
         evaluation = compare(
             candidates,
             to_validate,
             lambda done, total: self._set(
-                progress={"part": "measuring", "done": done, "total": total, "detail": ""}
+                progress={"part": "evaluating", "done": done, "total": total, "detail": ""}
             ),
         )
         is_better = evaluation.best_first[0].name == NEW
@@ -314,7 +317,7 @@ def compare(
     pictures: Sequence[AnnotatedPicture],
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Evaluation:
-    """Measure models on photos that none was trained on.
+    """Evaluate models on photos that none was trained on.
 
     Parameters
     ----------
@@ -328,7 +331,7 @@ def compare(
     Returns
     -------
     Evaluation
-        Where two are as good, the first comes first.
+        Of two models that are equally good, the first one ranks first.
     """
     scenes = scenes_of(pictures, "photos for validation")
     protocol = Protocol(n_resamples=N_RESAMPLES)
@@ -338,21 +341,21 @@ def compare(
 
 
 def write_false_alarms(folder: Path, pictures: Sequence[AnnotatedPicture], store: Store) -> int:
-    """Cut what was taken for the object out of photos, with some of what is around it, but no objects.
+    """Write crops of rejected detections, with a margin unless that would touch an object.
 
     Parameters
     ----------
     folder : Path
-        For the pictures; made if there are any.
+        For the crops; made if there are any.
     pictures : sequence of AnnotatedPicture
         Photos to train on.
     store : Store
-        Knows their false alarms.
+        Has their false alarms.
 
     Returns
     -------
     int
-        Pictures written.
+        Number of crops.
     """
     n_written = 0
     for picture in pictures:
@@ -384,7 +387,7 @@ def _with_margin(
 
 
 def _of_label(pictures: Sequence[AnnotatedPicture], label: str) -> list[AnnotatedPicture]:
-    """Return the same photos with the boxes of one kind of object only."""
+    """Return the photos with the boxes of one kind of object only."""
     return [
         picture._replace(objects=tuple(one for one in picture.objects if one.label == label))
         for picture in pictures
@@ -392,7 +395,7 @@ def _of_label(pictures: Sequence[AnnotatedPicture], label: str) -> list[Annotate
 
 
 def _new_run(above: Path) -> Path:
-    """Make a folder for a run; the next number that is free."""
+    """Make the folder of a run, named by the next free number."""
     above.mkdir(exist_ok=True)
     number = 1 + max((int(path.name) for path in above.iterdir() if path.name.isdecimal()), default=0)
     folder = above / f"{number:03}"
@@ -401,7 +404,7 @@ def _new_run(above: Path) -> Path:
 
 
 def _events(path: Path, process: subprocess.Popen[bytes]) -> Iterator[list[dict[str, Any]]]:
-    """Yield the new events of a run, now and then until it has ended."""
+    """Yield new events of a run until it has ended."""
     place, has_ended = 0, False
     while True:
         lines, place = _new_lines(path, place)
@@ -410,14 +413,14 @@ def _events(path: Path, process: subprocess.Popen[bytes]) -> Iterator[list[dict[
         if has_ended:
             return
         try:
-            process.wait(SECONDS_BETWEEN_LOOKS)
+            process.wait(POLL_SECONDS)
             has_ended = True
         except subprocess.TimeoutExpired:
             continue
 
 
 def _new_lines(path: Path, place: int) -> tuple[list[bytes], int]:
-    """Return the whole lines of a file from a place on, and where they end."""
+    """Return the complete lines of a file from an offset on, and the offset of their end."""
     if not path.is_file():
         return [], place
     with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""What a model gets wrong on photos with boxes, the worst first: misses, false alarms, and near misses."""
+"""A model's errors on photos with boxes, the worst first: misses, false alarms, and near misses."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from vjcascade.report.examples import GROWTH, false_alarms, misses
 from vjcascade.types import Size
 
 N_RESAMPLES = 200
-"""Of the scenes, for the intervals of figures that are shown on the page; reports take more."""
+"""Bootstrap resamples of the scenes; fewer than in reports, as the page shows few intervals."""
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """A place where model and boxes disagree.
+    """A place where the model and the boxes disagree.
 
     Attributes
     ----------
@@ -31,9 +31,9 @@ class Mistake:
     photo : str
         Name of the photo.
     truth, found : Coordinates or None
-        The box that was drawn, and the one that the model found.
+        The labelled box and the detection.
     caption : str
-        Scores and overlaps.
+        Score and overlap.
     """
 
     kind: str
@@ -44,19 +44,19 @@ class Mistake:
 
     @property
     def places(self) -> list[Coordinates]:
-        """Both boxes, those that there are."""
+        """The one or two boxes."""
         return [box for box in (self.truth, self.found) if box is not None]
 
 
 def scenes_of(pictures: Sequence[AnnotatedPicture], source: str) -> Scenes:
-    """Return photos with boxes as scenes to measure models on.
+    """Return photos with boxes as scenes to evaluate models on.
 
     Parameters
     ----------
     pictures : sequence of AnnotatedPicture
         With their sizes.
     source : str
-        What to call them.
+        Their name in messages.
 
     Returns
     -------
@@ -73,13 +73,13 @@ def scenes_of(pictures: Sequence[AnnotatedPicture], source: str) -> Scenes:
     )
     if not any(len(scene.boxes) for scene in scenes):
         raise SettingsError(
-            f"{source}: no photo that is done has a box; draw some, and mark their photos as done"
+            f"{source}: no photo that is done has a box; draw boxes in more photos, and mark these as done"
         )
     return Scenes(source, scenes)
 
 
 def mistakes(evaluation: Evaluation, names: Sequence[str]) -> list[Mistake]:
-    """Return what the first model of an evaluation gets wrong with the settings in use, the worst of each kind first.
+    """Return the errors of the first model of an evaluation at its current settings, the worst of each kind first.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def mistakes(evaluation: Evaluation, names: Sequence[str]) -> list[Mistake]:
 
 
 def cut_around(mistake: Mistake, size: Size) -> tuple[int, int, int, int]:
-    """Return the part of a photo that shows a mistake: `x, y, w, h`, square where there is room.
+    """Return the crop `x, y, w, h` of a photo that shows a mistake: square, unless the photo is too small.
 
     Examples
     --------
@@ -123,14 +123,14 @@ def cut_around(mistake: Mistake, size: Size) -> tuple[int, int, int, int]:
 
 
 class Reviewer:
-    """Looks for mistakes in the background.
+    """Searches for errors in the background.
 
     Parameters
     ----------
     tell : callable
         Called when anything in `state` has changed.
     prepare : callable
-        Called with the mistakes before they are shown.
+        Called with the errors before they are shown.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class Reviewer:
 
     @property
     def state(self) -> dict[str, Any]:
-        """How far it is."""
+        """The progress, as plain JSON values."""
         return {
             "busy": self._is_busy,
             "ready": self._is_ready,
@@ -158,11 +158,11 @@ class Reviewer:
 
     @property
     def mistakes(self) -> list[Mistake]:
-        """What was found last."""
+        """The errors that the last search found."""
         return self._mistakes
 
     def start(self, candidate: Candidate, pictures: Sequence[AnnotatedPicture], source: str) -> None:
-        """Begin to look, unless it does already.
+        """Start searching, unless a search is in progress.
 
         Parameters
         ----------
@@ -171,7 +171,7 @@ class Reviewer:
         pictures : sequence of AnnotatedPicture
             Photos that are done.
         source : str
-            What to call them.
+            Their name in messages.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""The server: on this machine only, alone with its folder, at an address that pages find again after a crash."""
+"""The server: local only, one per folder, and after a crash at the same address again."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 
 ADDRESS_NAME = ".vjcascade-label-address"
-"""The file with the port and the token of the server that works in a folder. One that was killed leaves it: the next
-server takes the same, so that pages that are still open go on, and send what they could not."""
+"""The file with the port and the token of a folder's server. A server that is killed leaves it behind, and the next
+one uses the same, so pages that are still open reconnect and send their unsaved changes."""
 
 TAKEN = (
-    "another vjcascade label, review or live works in this folder; use its page in the browser, or end it (Ctrl-C) "
-    "first"
+    "another vjcascade label, review or live works in this folder; use its page in the browser, or stop it "
+    "first (Ctrl-C)"
 )
 
 PORTS = range(20_000, 32_000)
-"""Below those that systems give away."""
+"""Below the ephemeral ports of operating systems."""
 
 TOKEN_BYTES = 24
 
 SECONDS_TO_END = 2
-"""For requests that are being answered when the server ends."""
+"""Time for open requests when the server ends."""
 
 
 class _Address(msgspec.Struct, frozen=True):
@@ -57,14 +57,14 @@ class _Address(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Site:
-    """What is served and where its boxes are kept.
+    """The photos and the file of their boxes.
 
     Attributes
     ----------
     photos : Photos
-        What is labelled.
+        The photos.
     labels : Path
-        The file of boxes; its folder is this server's alone.
+        The file of boxes; no other server may use its folder.
     """
 
     photos: Photos
@@ -72,12 +72,12 @@ class Site:
 
 
 def check_libraries() -> None:
-    """Refuse now what would fail later.
+    """Check that the server's libraries are installed.
 
     Raises
     ------
     MissingLibraryError
-        If starlette or uvicorn are not installed.
+        If starlette or uvicorn is missing.
     """
     try:
         import starlette  # noqa: F401
@@ -94,29 +94,29 @@ def serve(
     prepare: Callable[[Store], None] = lambda _: None,
     ready: Callable[[str, Session], None] = lambda *_: None,
 ) -> None:
-    """Serve a page until the process is told to end.
+    """Serve the page until the process is interrupted or terminated.
 
     Parameters
     ----------
     site : Site
         The photos and the file of their boxes.
     options : SessionOptions
-        The model, and what else is known.
+        The model and other settings.
     port : int, optional
-        To listen on; one that belongs to the folder if not given, or any if that is taken.
+        Port to listen on; if not given, one derived from the folder, or any free one if that is taken.
     prepare : callable, optional
-        Called with the boxes before anything else.
+        Called with the store before the session starts.
     ready : callable, optional
-        Called as `ready(address, session)` once the page can be opened, and Ctrl-C ends the server in order.
+        Called as `ready(address, session)` once the page can be opened.
 
     Raises
     ------
     MissingLibraryError
-        If starlette or uvicorn are not installed.
+        If starlette or uvicorn is missing.
     SettingsError
-        If another server works in the folder, or the file of boxes is none of ours.
+        If another server works in the folder, or the file of boxes was not written by `vjcascade label`.
     DeviceError
-        If the port is taken.
+        If the given port cannot be used.
     """
     check_libraries()
     folder = site.labels.absolute().parent
@@ -135,7 +135,7 @@ def serve(
 
 
 def open_browser(address: str) -> None:
-    """Open a page in the browser, if there is one; nobody waits for it."""
+    """Open a page in the browser, if there is one, without waiting for it."""
 
     def call() -> None:
         with suppress(webbrowser.Error):
@@ -146,7 +146,7 @@ def open_browser(address: str) -> None:
 
 @contextmanager
 def _address(folder: Path, port: int | None) -> Iterator[tuple[socket.socket, str]]:
-    """Yield a socket that listens and the token; both known to the next server if this one is killed."""
+    """Yield a listening socket and the token; a file keeps both for the next server if this one is killed."""
     path = folder / ADDRESS_NAME
     before = _address_before(path)
     token = before.token if before else secrets.token_urlsafe(TOKEN_BYTES)
@@ -169,7 +169,7 @@ def _address(folder: Path, port: int | None) -> Iterator[tuple[socket.socket, st
 
 
 def _address_before(path: Path) -> _Address | None:
-    """Return the address of a server that was killed here."""
+    """Return the address of a server that was killed in this folder."""
     try:
         return msgspec.json.decode(read_at_most(path, 1000), type=_Address)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
@@ -190,7 +190,7 @@ def _listening(port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         raise DeviceError(
-            f"port {port} of this machine cannot be used ({error.strerror}): give another one with --port"
+            f"port {port} cannot be used ({error.strerror}): give another one with --port"
         ) from None
     return listening
 
@@ -199,7 +199,7 @@ def _server(app: App, hub: Hub, started: Callable[[], None]) -> uvicorn.Server:
     import uvicorn
 
     class Server(uvicorn.Server):
-        """Says when it has started, and ends the streams of news, too, when it is told to end."""
+        """Calls `started` once it listens, and closes the event streams on a signal."""
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)

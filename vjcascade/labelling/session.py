@@ -1,4 +1,4 @@
-"""What a page works on: photos, their boxes, a model, and work in the background; answers are plain values."""
+"""The state behind the page: photos, their boxes, a model, and background tasks; results are plain values."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from vjcascade.labelling.ordering import Order, Worth, ordered, worth
 from vjcascade.labelling.photos import Photos
 from vjcascade.labelling.pictures import Copy, Cut, Pictures, copies_inside
 from vjcascade.labelling.proposals import SURE, Found, Proposer
-from vjcascade.labelling.retraining import NOW, Retrainer, Start, Task
+from vjcascade.labelling.retraining import CURRENT, Retrainer, Start, Task
 from vjcascade.labelling.reviewing import Mistake, Reviewer, cut_around
 from vjcascade.labelling.store import Store
 from vjcascade.types import Size
 
 SECONDS_BETWEEN_ORDERS = 2.0
-"""While photos are searched, pages are told so often that their order has changed."""
+"""While photos are searched, at most one "order" event is sent in this time."""
 
 FIRST_PHOTOS, FIRST_ROOM = 12, Size(1024, 768)
-"""Of which copies are made before a page has asked for any: as one photo on a usual screen needs them."""
+"""Photos and screen size for which copies are prepared before a page has requested any."""
 
 KEPT_WORTH = 1e9
-"""Frames that were kept on purpose come before all other photos."""
+"""Frames saved in the Live tab come before all other photos."""
 
 
 class ExportRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A wish for a file of boxes.
+    """A request to export the boxes.
 
     Attributes
     ----------
@@ -51,14 +51,14 @@ class ExportRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AheadRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a page is going to show.
+    """The photos that a page will show next.
 
     Attributes
     ----------
     names : list of str
         Photos in their order.
     width, height : int
-        Pixels of the screen in which each is shown.
+        Screen pixels available to each photo.
     """
 
     names: Annotated[list[str], Meta(max_length=200)]
@@ -67,7 +67,7 @@ class AheadRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TrainRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A wish for a new model.
+    """A request to train a model.
 
     Attributes
     ----------
@@ -83,18 +83,18 @@ class TrainRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class SessionOptions:
-    """What a session begins with.
+    """Settings of a session.
 
     Attributes
     ----------
     model : Path or None
-        That proposes boxes.
+        Model that proposes boxes.
     labels : tuple of str
-        Kinds of objects that are offered.
+        Kinds of objects that can be chosen.
     negatives : tuple of Path
         Photos without the object, for training.
     tab : str
-        What the page shows first.
+        The tab that is shown first.
     """
 
     model: Path | None = None
@@ -104,16 +104,16 @@ class SessionOptions:
 
 
 class Session:
-    """All that the pages of one server share.
+    """The state that all pages of a server share.
 
     Parameters
     ----------
     photos : Photos
-        What is labelled.
+        The photos.
     store : Store
-        Its boxes.
+        Their boxes.
     options : SessionOptions
-        The model, and what else is known.
+        The model and other settings.
 
     Raises
     ------
@@ -148,16 +148,16 @@ class Session:
             raise
 
     def close(self) -> None:
-        """End all that goes on."""
+        """Stop all background tasks."""
         self.hub.close()
         self._retrainer.close()
         self._proposer.close()
         self._pictures.close()
 
-    # What pages read
+    # Read by pages
 
     def state(self) -> dict[str, Any]:
-        """Return what a page needs to begin."""
+        """Return what a page needs to start."""
         window = self._candidate.cascade.window if self._candidate else None
         return {
             "folder": str(self.photos.folder.absolute()),
@@ -175,7 +175,7 @@ class Session:
         }
 
     def counts(self) -> dict[str, int]:
-        """Return how far labelling is."""
+        """Return how many photos and boxes there are, and how many photos are done and searched."""
         summary = self.store.summary()
         known = [summary[name] for name in self.photos if name in summary]
         return {
@@ -186,7 +186,7 @@ class Session:
         }
 
     def queue(self, order: Order) -> list[tuple[str, bool, int, str]]:
-        """Return all photos in their order: name, whether it is done, number of boxes, why it comes here."""
+        """Return all photos in this order: name, whether it is done, number of boxes, reason for its place."""
         summary = self.store.summary()
         names = list(self.photos)
         worths = self._worths(names) if self._proposer.has_model else {name: Worth(0.0, "") for name in names}
@@ -195,7 +195,7 @@ class Session:
         return [(name, done, n_boxes, "" if done else worths[name].reason) for name, done, n_boxes in rows]
 
     def photos_named(self, names: Sequence[str]) -> list[dict[str, Any]]:
-        """Return all that is known of some photos; of one that cannot be read, what is wrong with it."""
+        """Return boxes and proposals of photos; for one that cannot be read, the problem."""
         return [self._photo(name) for name in names]
 
     def _photo(self, name: str) -> dict[str, Any]:
@@ -223,12 +223,12 @@ class Session:
         return self._pictures.get(Copy.of_side(name, side))
 
     def expect(self, request: AheadRequest) -> None:
-        """Make copies of photos that a page is going to show."""
+        """Prepare copies of photos that a page will show next."""
         names = [name for name in request.names if name in self.photos]
         self._pictures.expect(copies_inside(self.photos, names, Size(request.width, request.height)))
 
     def mistakes(self) -> list[dict[str, Any]]:
-        """Return what the review has found."""
+        """Return the errors that the review has found."""
         return [
             {
                 **asdict(one),
@@ -239,17 +239,17 @@ class Session:
         ]
 
     def mistake_pictures(self, numbers: Sequence[int]) -> list[bytes]:
-        """Return what mistakes look like, as JPEG files; empty where the photo cannot be read."""
+        """Return crops of errors as JPEG files; an empty one if the photo cannot be read."""
         return self._pictures.cuts([self._cut(self._mistake(number)) for number in numbers])
 
-    # What pages change
+    # Changed by pages
 
     def apply(self, data: bytes) -> dict[str, Any]:
-        """Make the changes of a message; return once they are on the disk."""
+        """Apply encoded changes; return once they are on disk."""
         return self.change(decoded_changes(data))
 
     def change(self, changes: Sequence[Change]) -> dict[str, Any]:
-        """Make changes, and tell all pages; return once they are on the disk."""
+        """Apply changes and notify all pages; return once they are on disk."""
         changed = self.store.apply(changes)
         for name in changed:
             self.hub.publish("photo", name=name, revision=self.store.labels(name).revision)
@@ -259,18 +259,18 @@ class Session:
         return {"revision": self.store.revision, **self.counts()}
 
     def export(self, kind: str) -> dict[str, Any]:
-        """Write the boxes of photos that are done in another format, beside their file."""
+        """Write the boxes of photos that are done in another format, beside the file of boxes."""
         if kind not in WRITABLE:
-            raise SettingsError(f"{kind!r:.50} is no format; known are {', '.join(WRITABLE)}")
+            raise SettingsError(f"{kind!r:.50} is not a format; choose one of {', '.join(WRITABLE)}")
         pictures = self.store.pictures()
         if not pictures:
-            raise SettingsError("no photo is marked as done: mark those in which every object has a box")
+            raise SettingsError("no photo is marked as done: mark the photos in which every object has a box")
         path = self.store.path.parent / f"exported-{kind}{WRITABLE[kind]}"
         write_annotations(path, pictures, kind)
         return {"path": str(path), "n_photos": len(pictures)}
 
     def start_review(self) -> None:
-        """Look for mistakes of the model on photos that are done."""
+        """Search for errors of the model on photos that are done."""
         self._reviewer.start(self._needed(), self.store.pictures(), self.store.path.name)
 
     def start_training(self, request: TrainRequest) -> None:
@@ -278,15 +278,15 @@ class Session:
         self._retrainer.start(Task(request.start, request.label, self._model, self._options.negatives))
 
     def stop_training(self) -> None:
-        """End training."""
+        """Stop training."""
         self._retrainer.stop()
 
     def training(self) -> dict[str, Any]:
-        """Return how far training is."""
+        """Return the progress and result of training."""
         return self._retrainer.state
 
     def reviewing(self) -> dict[str, Any]:
-        """Return how far the review is."""
+        """Return the progress of the review."""
         return self._reviewer.state
 
     def detect_live(self, pixels: bytes, settings: LiveSettings) -> LiveFound:
@@ -297,16 +297,16 @@ class Session:
         return self._live.detect(pixels, settings)
 
     def keep_live(self, data: bytes, kind: Kind, boxes: Sequence[Sequence[float]]) -> dict[str, Any]:
-        """Keep a frame as a photo; where all boxes in it are false alarms, it is known as that.
+        """Save a frame as a photo; if it is kept for its false alarms, all its boxes are rejected.
 
         Parameters
         ----------
         data : bytes
             A PNG or JPEG file.
         kind : str
-            What was wrong.
+            "miss" or "false-alarm".
         boxes : sequence
-            What was found, in pixels of the frame.
+            The detections, in pixels of the frame.
 
         Returns
         -------
@@ -314,7 +314,7 @@ class Session:
             The name of the photo.
         """
         name = self.photos.add(keep_frame(self.photos.folder, data, kind))
-        self._kept[name] = "kept live: " + ("an object was missed" if kind == "miss" else "a false alarm")
+        self._kept[name] = "live frame: " + ("an object was missed" if kind == "miss" else "a false alarm")
         if kind == "false-alarm":
             places = [(float(x), float(y), float(w), float(h)) for x, y, w, h in boxes]
             self.change([*(RejectPlace(name, place) for place in places), MarkDone(name, done=False)])
@@ -322,10 +322,10 @@ class Session:
         self.hub.publish("order")
         return {"name": name, **self.counts()}
 
-    # What goes on meanwhile
+    # Internals
 
     def _worths(self, names: Sequence[str]) -> dict[str, Worth]:
-        """Return what photos would teach; those that were searched before are not looked at again."""
+        """Return what photos are worth; computed again only for new search results or a new calibration."""
         scaling = self._proposer.scaling()
         found = {name: self._proposer.found(name) for name in names}
         known = self._known_worths if self._worths_at is scaling else {}
@@ -338,24 +338,24 @@ class Session:
 
     def _needed(self) -> Candidate:
         if self._candidate is None:
-            raise SettingsError("there is no model yet: train one, or start again with a model")
+            raise SettingsError("there is no model yet: train one, or start vjcascade label with --model")
         return self._candidate
 
     def _mistake(self, number: int) -> Mistake:
         found = self._reviewer.mistakes
         if not 0 <= number < len(found):
-            raise SettingsError("the review has been made anew: load it again")
+            raise SettingsError("there is a newer review: load the page again")
         return found[number]
 
     def _cut(self, mistake: Mistake) -> Cut:
         return Cut(mistake.photo, cut_around(mistake, self.photos.size(mistake.photo)))
 
     def _prepare(self, found: Sequence[Mistake]) -> None:
-        """Make pictures of mistakes before they are shown."""
+        """Make the crops of errors before they are shown."""
         self._pictures.cuts([self._cut(one) for one in found])
 
     def _use(self, path: Path) -> None:
-        candidate = load_candidate(path, NOW)
+        candidate = load_candidate(path, CURRENT)
         self._model, self._candidate, self._live = path, candidate, LiveDetector(candidate)
         self._proposer.use(candidate.cascade, {"scale_factor": candidate.detector.scale_factor})
 

@@ -1,7 +1,6 @@
-"""The boxes of photos: in memory, and in a file on the disk before a change is answered.
+"""The boxes of photos: in memory, and in a file that is written before a change is confirmed.
 
-An image is in the file once somebody has touched it. Images that are in the file and not among the photos stay in it as
-they are.
+A photo is in the file once it was changed. Images of the file that are not among the photos are kept as they are.
 """
 
 from __future__ import annotations
@@ -37,10 +36,10 @@ from vjcascade.labelling.photos import Photos, readable_size
 from vjcascade.types import Size
 
 SHARE_TO_VALIDATE = 0.25
-"""Of the photos, from their names, so that it does not depend on their order."""
+"""Share of validation photos; chosen by a hash of their names, so that it does not depend on their order."""
 
-LEAST_SIDE = 1.0
-"""Pixels."""
+MIN_SIDE = 1.0
+"""Smallest side of a box in pixels."""
 
 
 class Store:
@@ -51,7 +50,7 @@ class Store:
     photos : Photos
         The photos.
     path : Path
-        The file; need not be there.
+        The file; it need not exist.
 
     Attributes
     ----------
@@ -94,22 +93,22 @@ class Store:
 
     @property
     def names_of_labels(self) -> list[str]:
-        """The kinds of objects so far."""
+        """The kinds of objects."""
         with self._lock:
             return list(self._names_of_labels)
 
     @property
     def revision(self) -> int:
-        """Rises with every change."""
+        """Increases with every change."""
         return self._revision
 
     def labels(self, name: str) -> Labels:
-        """Return what is known of a photo; not to be changed.
+        """Return a photo's boxes and state; do not modify them.
 
         Raises
         ------
         SettingsError
-            If there is none of this name.
+            If there is no photo of this name.
         ImageError
             If it cannot be read.
         """
@@ -118,33 +117,33 @@ class Store:
         return known or Labels(self._photos.size(name), usual_use(name))
 
     def summary(self) -> dict[str, tuple[bool, int]]:
-        """Return whether each photo is done, and its number of boxes, by name; of photos that were touched."""
+        """Return whether each photo in the file is done, and its number of boxes, by name."""
         with self._lock:
             return {name: (one.done, len(one.boxes)) for name, one in self._labels.items()}
 
     def done(self) -> list[tuple[str, Labels]]:
-        """Return the photos that are done, by name; not to be changed."""
+        """Return the photos that are done, by name; do not modify them."""
         with self._lock:
             return [(name, one) for name, one in self._labels.items() if one.done]
 
     def add_label(self, name: str) -> None:
-        """Know a kind of object of which there is no box yet."""
+        """Add a kind of object, also if there is no box of it yet."""
         with self._lock:
             if name not in self._names_of_labels:
                 self._names_of_labels.append(name)
 
     def apply(self, changes: Sequence[Change]) -> list[str]:
-        """Change boxes, all of these or none, and return once they are on the disk.
+        """Apply changes, all or none, and return once they are on disk.
 
         Parameters
         ----------
         changes : sequence of Change
-            In their order.
+            Applied in this order.
 
         Returns
         -------
         list of str
-            Names of the photos that are not as they were.
+            Names of the photos that have changed.
 
         Raises
         ------
@@ -153,7 +152,7 @@ class Store:
         ImageError
             If a photo cannot be read; nothing is changed.
         OSError
-            If the file cannot be written. The changes are kept in memory: another try writes them, too.
+            If the file cannot be written. The changes are kept in memory, and written by the next call.
         """
         steps = [(one.photo, self._photos.size(one.photo), self._step(one)) for one in changes]
         changed: dict[str, None] = {}
@@ -169,7 +168,7 @@ class Store:
         return list(changed)
 
     def save(self) -> None:
-        """Return once all changes so far are on the disk.
+        """Return once all changes so far are on disk.
 
         Raises
         ------
@@ -177,7 +176,7 @@ class Store:
             If the file cannot be written.
         """
         wanted = self._revision
-        with self._writing:  # changes that come meanwhile wait here, and one writing takes them all along
+        with self._writing:  # changes made meanwhile wait here, and are written together
             if self._written >= wanted:
                 return
             with self._lock:
@@ -186,20 +185,20 @@ class Store:
             write_atomic(self.path, content)
             self._written = revision
 
-    def take_in(self, annotations: Annotations, unlabelled: str = "object") -> int:
-        """Take over boxes from a file of others, for photos of which nothing is known yet.
+    def import_boxes(self, annotations: Annotations, unlabelled: str = "object") -> int:
+        """Import boxes for photos that are not in the file yet.
 
         Parameters
         ----------
         annotations : Annotations
             As read; all its pictures count as done.
         unlabelled : str
-            What objects are called whose kind the file does not tell.
+            Label of objects that have none.
 
         Returns
         -------
         int
-            Photos taken over.
+            Number of photos whose boxes were imported.
 
         Raises
         ------
@@ -233,14 +232,14 @@ class Store:
     def pictures(
         self, *, use: Use | None = None, is_wanted: Callable[[Labels], bool] = lambda labels: labels.done
     ) -> list[AnnotatedPicture]:
-        """Return photos with their boxes, to be written or trained on.
+        """Return photos with their boxes, for export or training.
 
         Parameters
         ----------
         use : str, optional
-            What they serve; all if not given.
+            Only photos for this use; all if not given.
         is_wanted : callable, optional
-            Tells which; those that are done if not given.
+            Selects photos; if not given, those that are done.
 
         Returns
         -------
@@ -260,7 +259,7 @@ class Store:
         ]
 
     def _step(self, change: Change) -> Callable[[Labels], bool]:
-        """Return what makes a change and tells whether there was one to make; refuse places outside the photo."""
+        """Return a function that applies a change and returns whether it had an effect; check its box first."""
         match change:
             case PutBox():
                 box = self._place(change.photo, change.box)
@@ -287,12 +286,12 @@ class Store:
         place = _inside(box, self._photos.size(name))
         if place is None:
             shown = " ".join(f"{number:g}" for number in box)
-            raise SettingsError(f"{name}: the box {shown} is empty or lies outside of the photo")
+            raise SettingsError(f"{name}: the box {shown} is empty or outside of the photo; draw it again")
         return place
 
 
 def usual_use(name: str) -> Use:
-    """Return what a photo serves unless somebody has said otherwise, by its name.
+    """Return what a photo is used for by default, from a hash of its name.
 
     Examples
     --------
@@ -308,11 +307,11 @@ def _objects(boxes: Iterable[Box]) -> tuple[AnnotatedObject, ...]:
 
 
 def _inside(box: Coordinates, size: Size) -> Coordinates | None:
-    """Return the part of a box that lies in the photo; None where there is next to nothing."""
+    """Return the part of a box inside the photo, rounded; None if a side is shorter than `MIN_SIDE`."""
     x, y = max(box[0], 0.0), max(box[1], 0.0)
     right, bottom = min(box[0] + box[2], size.width), min(box[1] + box[3], size.height)
     place = rounded_place((x, y, right - x, bottom - y))
-    return None if min(place[2:]) < LEAST_SIDE else place
+    return None if min(place[2:]) < MIN_SIDE else place
 
 
 def _reject(places: list[Coordinates], place: Coordinates, *, rejected: bool) -> bool:

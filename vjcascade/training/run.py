@@ -13,7 +13,7 @@ from vjcascade.checks import checked_flag, checked_whole
 from vjcascade.clusters import open_cluster
 from vjcascade.errors import SettingsError, SourceError
 from vjcascade.files import MODEL_NAME, real_path, remove_leftovers
-from vjcascade.formats.annotations.reading import tells_boxes
+from vjcascade.formats.annotations.reading import contains_boxes
 from vjcascade.imaging import IMAGE_SUFFIXES
 from vjcascade.messages import pluralize
 from vjcascade.parallel import MemoryBudget, checked_memory, checked_threads
@@ -347,7 +347,7 @@ def _refuse_one_place(positives: str | PathLike[str], negatives: str | PathLike[
 
 def _refuse_one_folder(positives: Path, negatives: Path) -> None:
     crops, photos = real_path(positives), real_path(negatives)
-    if photos.is_relative_to(crops) and crops.exists() and tells_boxes(crops):
+    if photos.is_relative_to(crops) and crops.exists() and contains_boxes(crops):
         return  # what is outside the boxes may be negatives
     if photos == crops:
         raise SourceError(_FOR_BOTH.format(positives))

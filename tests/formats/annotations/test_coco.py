@@ -81,14 +81,18 @@ def test_pictures_in_another_folder(folder, tmp_path):
         ),
         (IMAGES, [box(7, None)], (1, "annotation 1: it has no bbox")),
         (IMAGES, [{"image_id": 9}], (2, "annotation 1: it has no bbox")),
-        (IMAGES, [box(None, [1, 2, 3, 4])], (0, "annotation 1: it is of image null, which is not among")),
+        (
+            IMAGES,
+            [box(None, [1, 2, 3, 4])],
+            (0, "annotation 1: it refers to image null, which does not exist"),
+        ),
         ([*IMAGES, {"id": None, "file_name": "b.png"}], [], (3, "its id is null")),
         ([*IMAGES, {"id": 8, "file_name": None}], [], (3, "its file_name is null")),
-        (IMAGES, [box(9, [1, 2, 3, 1e300])], (2, "annotation 1: 1e+300 is no number of pixels")),
+        (IMAGES, [box(9, [1, 2, 3, 1e300])], (2, "annotation 1: 1e+300 is not a valid number of pixels")),
         (
             IMAGES,
             [box(3, [1, 2, 3, 4])],
-            (0, "annotation 1: it is of image 3, which is not among the images"),
+            (0, "annotation 1: it refers to image 3, which does not exist"),
         ),
         ([*IMAGES, {"id": 7, "file_name": "b.png"}], [], (3, "b.png: its id 7 appears twice")),
         ([*IMAGES, {"id": 8, "file_name": "../gone.png"}], [], (3, "../gone.png: not found in")),
@@ -132,5 +136,5 @@ def test_null_where_nothing_is_meant(folder):
 def test_other_json_is_refused(tmp_path, text, reason):
     path = tmp_path / "a.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(SourceError, match=f"(?i)is JSON, but no annotations of COCO .*{reason}"):
+    with pytest.raises(SourceError, match=f"(?i)is JSON, but not COCO annotations .*{reason}"):
         read_coco(path)

@@ -66,19 +66,19 @@ def test_the_category_is_chosen(folder):
         read(folder, text)
     with pytest.raises(SourceError, match="no objects of the category 'dogs'; did you mean 'dog'"):
         read(folder, text, category="dogs")
-    with pytest.raises(SourceError, match="it names no categories"):
+    with pytest.raises(SourceError, match="the file has no categories"):
         read(folder, "file,x,y,w,h\na.png,1,2,3,4", category="dog")
 
 
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("a.png,1,2,3,", "'' is no number; a box needs four"),
-        ("a.png,1,2,3,nan", "'nan' is no number"),
-        ("a.png,1,2,3,1e999", "inf is no number of pixels"),
-        ("a.png,1,2,3,9999999999", "1e+10 is no number of pixels"),
-        (f"a.png,1,2,3,{'9' * 99}", "is no number"),
-        (",1,2,3,4", "names no picture"),
+        ("a.png,1,2,3,", "'' is not a number; a box needs four"),
+        ("a.png,1,2,3,nan", "'nan' is not a number"),
+        ("a.png,1,2,3,1e999", "inf is not a valid number of pixels"),
+        ("a.png,1,2,3,9999999999", "1e+10 is not a valid number of pixels"),
+        (f"a.png,1,2,3,{'9' * 99}", "is not a number"),
+        (",1,2,3,4", "there is no file name"),
         ("gone.png,1,2,3,4", "gone.png: not found in"),
         (".,1,2,3,4", "it is a folder"),
         ("a\0.png,1,2,3,4", "not found in"),
@@ -117,9 +117,7 @@ def test_a_table_needs_names_of_columns(folder):
 )
 def test_a_table_that_lacks_names_of_columns_says_so(folder, text):
     (folder / "boxes.csv").write_text(text)
-    with pytest.raises(
-        SourceError, match=r"the line that names the columns is missing; put one first, such as file,x"
-    ):
+    with pytest.raises(SourceError, match=r"the header is missing; add a first line such as file,x"):
         read_annotations(folder / "boxes.csv")
 
 
@@ -144,5 +142,5 @@ def test_hostile_tables_end_in_a_sentence_or_in_boxes(folder, rest):
 
 def test_endless_names_are_cut_short(folder):
     (fault,) = read(folder, f"file,x,y,w,h\na.png{'9' * 5000},1,2,3,4\n").faults
-    assert "a blank is missing between a.png and 999" in fault.reason
+    assert "a space is missing between a.png and 999" in fault.reason
     assert len(fault.reason) < 1500

@@ -43,9 +43,9 @@ def test_spoiled_files_end_in_boxes_or_in_a_sentence(tmp_path):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ('{"images": [],\n"annotations": [}', r"a\.json:2: this is no JSON \(.*byte 31"),
-        ('{"images": [', r"a\.json: this is no JSON \(.*truncated"),
-        ('{"a": 1}', r"a\.json is JSON, but no annotations of COCO .*missing required field `images`"),
+        ('{"images": [],\n"annotations": [}', r"a\.json:2: invalid JSON \(.*byte 31"),
+        ('{"images": [', r"a\.json: invalid JSON \(.*truncated"),
+        ('{"a": 1}', r"a\.json is JSON, but not COCO annotations .*missing required field `images`"),
     ],
 )
 def test_broken_json_is_named_with_its_line(tmp_path, text, reason):

@@ -57,19 +57,19 @@ def test_line_with_boxes(folder: Path, line: str, name: str, boxes: tuple[Box, .
     [
         (
             "a.png 2 10 10 24 24",
-            "'a.png 2 10 10 24 24': the count 2 needs four numbers a box after it, found 4",
+            "'a.png 2 10 10 24 24': the count 2 must be followed by four numbers for each box, but 4 follow",
         ),
         (
             "a.png 1 10 10 24 24 7",
-            "the count 1 needs four numbers a box after it, found 5; expected is NAME COUNT X",
+            "the count 1 must be followed by four numbers for each box, but 5 follow; expected NAME COUNT X",
         ),
-        ("a.png -1 10 10 24 24", "the count -1 needs four numbers a box after it, found 4"),
-        ("a.png 10 10 24 24", "the count 10 needs four numbers a box after it, found 3"),
-        ("a.png 1 10 10.5 24 24", "a.png: 10.5 is not a whole number of pixels; expected is NAME COUNT X Y"),
-        ("a.png1 0 0 50 50", "'a.png1 0 0 50 50': a blank is missing between a.png and the count 1"),
+        ("a.png -1 10 10 24 24", "the count -1 must be followed by four numbers for each box, but 4 follow"),
+        ("a.png 10 10 24 24", "the count 10 must be followed by four numbers for each box, but 3 follow"),
+        ("a.png 1 10 10.5 24 24", "a.png: 10.5 is not a whole number of pixels; expected NAME COUNT X Y"),
+        ("a.png1 0 0 50 50", "'a.png1 0 0 50 50': a space is missing between a.png and the count 1"),
         ("a.png1", "is not NAME COUNT X Y"),
         ("sub 0", "sub: not found in"),
-        ("sub 0", "it is a folder, and a list names pictures"),
+        ("sub 0", "it is a folder, but a list names pictures"),
         (f"a.png 1 10 10 {'9' * 400} 24", f"a.png: {'9' * 97}... has more than 9 digits"),
         (f"a.png {'9' * 5000}", "has more than 9 digits"),
         ("a.png 1 10 10 -1234567890 24", "a.png: -1234567890 has more than 9 digits"),
@@ -159,7 +159,7 @@ def test_lists_of_pictures_may_have_boxes(folder):
     ]
     assert [error.line for error in read.errors] == [5, 6, 7]
     assert "gone.png: not found" in read.errors[0].reason
-    assert all("needs four numbers a box" in error.reason for error in read.errors[1:])
+    assert all("followed by four numbers for each box" in error.reason for error in read.errors[1:])
 
 
 def test_bare_names_are_whole_pictures(folder):
@@ -214,14 +214,14 @@ def test_all_folders_that_were_tried_are_named(folder, monkeypatch):
     ("name", "data", "reason"),
     [
         ("pos.vec", b"\x0a\0\0\0\x40\x02\0\0\0\0\0\0", "samples of opencv_createsamples"),
-        ("bg.txt", "a.png\n".encode("utf-16-le"), "UTF-16 without a mark"),
-        ("bg.txt", "a.png\n".encode("utf-16-be"), "UTF-16 without a mark"),
+        ("bg.txt", "a.png\n".encode("utf-16-le"), "UTF-16 without a byte order mark"),
+        ("bg.txt", "a.png\n".encode("utf-16-be"), "UTF-16 without a byte order mark"),
         ("bg.bin", bytes(300), "not a text"),
         ("bg.txt", b"a.png 1 1 2 30 30\0\n", "not a text"),
         (
             "cascade.xml",
             b"<?xml version='1.0'?>\n<opencv_storage>",
-            "an XML file, such as a model, and no list",
+            "an XML file, such as a model, and not a list",
         ),
     ],
 )

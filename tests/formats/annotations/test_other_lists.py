@@ -53,10 +53,16 @@ def test_pictures_of_wider_are_found_where_they_are(folder):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("a.jpg\n1\n1 2 3 4\nb.jpg\n", r"list\.txt:4: 'b\.jpg' is not followed by the count"),
-        ("a.jpg\n3\n1 2 3 4\n1 2 3 4\n", r"list\.txt:1: 'a\.jpg' should have 3 objects, and 2 lines"),
-        ("a.jpg\n2\n1 2 3 4\nb.jpg\n1\n1 2 3 4", r"list\.txt:1: 'a\.jpg' should have 2 objects, and 1 lines"),
-        ("a.jpg\n9999999\n1 2 3 4\n", "should have 9999999 objects"),
+        ("a.jpg\n1\n1 2 3 4\nb.jpg\n", r"list\.txt:4: 'b\.jpg' is not followed by the number"),
+        (
+            "a.jpg\n3\n1 2 3 4\n1 2 3 4\n",
+            r"list\.txt:1: 'a\.jpg' should be followed by 3 lines of numbers, but there are 2",
+        ),
+        (
+            "a.jpg\n2\n1 2 3 4\nb.jpg\n1\n1 2 3 4",
+            r"list\.txt:1: 'a\.jpg' should be followed by 2 lines of numbers, but there are 1",
+        ),
+        ("a.jpg\n9999999\n1 2 3 4\n", "should be followed by 9999999 lines"),
     ],
 )
 def test_counts_must_agree_with_lines(folder, text, reason):
@@ -67,12 +73,12 @@ def test_counts_must_agree_with_lines(folder, text, reason):
 def test_wrong_numbers_are_named(folder):
     found = read(folder, "a.jpg\n2\n1 2 3 4\n1 2 3 4 5\nb.jpg\n1\n1 2 3 1e9\ngone.jpg\n0\n")
     assert [fault[:2] for fault in found.faults][:2] == [
-        (4, "a face has 4 or 10 numbers, found 5"),
-        (7, "1e+09 is no number of pixels"),
+        (4, "a face has 4 or 10 numbers, not 5"),
+        (7, "1e+09 is not a valid number of pixels"),
     ]
     assert found.faults[2].reason.startswith("gone.jpg: not found in")
     found = read(folder, "a\n2\n9 5 0 3 4 1\n9 5 0 3\n")
-    assert found.faults[0][:2] == (4, "an ellipse has 6 numbers, found 4")
+    assert found.faults[0][:2] == (4, "an ellipse has 5 or 6 numbers, not 4")
 
 
 @pytest.mark.parametrize(
@@ -92,8 +98,8 @@ def test_tables_of_matlab_count_from_one(folder, text):
 def test_wrong_tables_of_matlab_are_named(folder):
     found = read(folder, "imageFilename,car\na.jpg,[1 2 3]\na.jpg,[1 2 3 x]\nc.jpg,[]\n")
     assert [fault.reason.split(";")[0] for fault in found.faults[:2]] == [
-        "car: '[1 2 3]' has 3 numbers, and each box has four",
-        "car: 'x' is no number",
+        "car: '[1 2 3]' has 3 numbers, but each box has four",
+        "car: 'x' is not a number",
     ]
     assert "c.jpg: not found" in found.faults[2].reason
 
@@ -121,9 +127,9 @@ def test_boxes_of_imglab(folder):
         ("<box top='1' left='1' width='1'/>", "line 3: the box that ends here: it has no height"),
         (
             "\n<box top='1' left='1' width='x' height='1'/>",
-            "line 4: the box that ends here: 'x' is no number",
+            "line 4: the box that ends here: 'x' is not a number",
         ),
-        ("<box top='1' left='1' width='1e99' height='1'/>", "1e+99 is no number of pixels"),
+        ("<box top='1' left='1' width='1e99' height='1'/>", "1e+99 is not a valid number of pixels"),
         ("</image><image file='gone.jpg'>", "gone.jpg: not found"),
         ("</image><image>", ": not found"),
     ],

@@ -12,9 +12,9 @@ from PIL import Image
 
 from vjcascade.errors import SourceError
 from vjcascade.evaluation.scenes import read_scenes
+from vjcascade.formats.annotations.orientation import upright_box
 from vjcascade.formats.annotations.pictures import AnnotatedObject
 from vjcascade.formats.annotations.reading import read_annotations, reader_of
-from vjcascade.formats.annotations.turning import turned_box
 from vjcascade.imaging import image_header, read_image, write_image
 from vjcascade.types import Size
 
@@ -103,7 +103,7 @@ def test_folders_of_pictures_alone_tell_no_boxes(folder):
     (folder / "settings.json").write_text('{"a": 1}')
     (folder / "model.xml").write_text("<opencv_storage/>")
     assert reader_of(folder) is None
-    with pytest.raises(SourceError, match="is a folder, which tells no boxes"):
+    with pytest.raises(SourceError, match="is a folder without annotations"):
         read_annotations(folder)
 
 
@@ -140,7 +140,7 @@ def test_boxes_and_orientation_agree(tmp_path, orientation, suffix):
     rows, columns = np.nonzero(_as_stored(tmp_path / f"a.{suffix}"))
     left, top = int(columns.min()), int(rows.min())
     box = (left, top, int(columns.max()) - left + 1, int(rows.max()) - top + 1)
-    assert turned_box(box, stored, orientation) == true.box
+    assert upright_box(box, stored, orientation) == true.box
     for form in SIZED:
         read = read_annotations(
             form.write(tmp_path, [Photo(f"a.{suffix}", stored, [AnnotatedObject(box, "car")])])
@@ -170,7 +170,7 @@ def _as_stored(path):
 def test_a_picture_of_another_size_is_a_fault(folder, form):
     path = form.write(folder, [PHOTOS[0]._replace(size=Size(194, 122))])
     (fault,) = read_annotations(path).faults
-    assert "a.png: its boxes are for 194x122 pixels, and the picture has 97x61" in fault.reason
+    assert "a.png: its boxes are for 194x122 pixels, but the picture has 97x61" in fault.reason
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
@@ -231,18 +231,16 @@ def test_a_project_of_via_3(folder):
         ),
         ("none.png", ()),
     ]
-    assert read.notes == ("project.json: 1 point left out, as points are no boxes",)
+    assert read.notes == ("project.json: 1 point left out, as points have no box",)
     assert [(place, reason) for place, reason, *_ in read.faults] == [
-        (0, "metadata 2_a: its view 9 shows none of the files"),
-        (1, "metadata 1_e: 'None' for width is no number"),
-        (1, "metadata 1_f: 'shape 9' is no shape that is read"),
+        (0, "metadata 2_a: its view 9 refers to none of the files"),
+        (1, "metadata 1_e: width is 'None', which is not a number"),
+        (1, "metadata 1_f: the shape 'shape 9' is not supported"),
     ]
 
 
 def test_xml_of_cvat_itself_is_refused(folder):
     path = folder / "annotations.xml"
     path.write_text('<?xml version="1.0"?>\n<annotations>\n<image id="0" name="a.png"/></annotations>\n')
-    with pytest.raises(
-        SourceError, match=r"annotations\.xml: this is CVAT's own XML.* COCO, YOLO or Pascal VOC"
-    ):
+    with pytest.raises(SourceError, match=r"annotations\.xml: CVAT's own XML.* COCO, YOLO or Pascal VOC"):
         read_annotations(path)

@@ -93,9 +93,12 @@ def test_wrong_files_are_named(folder, text, reason):
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
-        (thing((1, 2, 3, "x")), "line 5: the object that ends here: ymax: 'x' is no number"),
-        (thing((1, 2, 3, "1e999")), "line 5: the object that ends here: ymax: '1e999' is no number"),
-        (thing((1, 2, "1e99", 3)), "line 5: the object that ends here: 1e+99 is no number of pixels"),
+        (thing((1, 2, 3, "x")), "line 5: the object that ends here: ymax: 'x' is not a number"),
+        (thing((1, 2, 3, "1e999")), "line 5: the object that ends here: ymax: '1e999' is not a number"),
+        (
+            thing((1, 2, "1e99", 3)),
+            "line 5: the object that ends here: 1e+99 is not a valid number of pixels",
+        ),
         ("\n<object><name>face</name></object>", "line 5: the object that ends here: it has no xmin"),
     ],
 )

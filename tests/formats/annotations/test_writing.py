@@ -142,13 +142,13 @@ def test_two_pictures_of_one_name_are_refused(folder, tmp_path):
     twin = pictures[0]._replace(path=folder / "street/a.jpg")
     for kind in ("yolo", "voc"):
         with pytest.raises(
-            SourceError, match=r"a\.png and .*a\.jpg would both have a\.(txt|xml): rename one"
+            SourceError, match=r"a\.png and .*a\.jpg would both have the file a\.(txt|xml): rename one"
         ):
             write_annotations(tmp_path / "out", [*pictures, twin], kind)
     assert not (tmp_path / "out").exists()
     write_annotations(tmp_path / "out.json", [*pictures, twin], "coco")
     assert len(json.loads((tmp_path / "out.json").read_text())["images"]) == 2
-    with pytest.raises(SourceError, match="its size is needed"):
+    with pytest.raises(SourceError, match="the size of this picture is unknown"):
         write_annotations(tmp_path / "out.csv", [twin._replace(size=None)], "csv")
 
 

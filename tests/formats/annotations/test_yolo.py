@@ -37,7 +37,7 @@ def test_parts_of_a_data_set(data_set):
     for path in (data_set / "data.yaml", data_set):
         read = read_annotations(path)
         assert (boxes(read), read.labels) == (TRAIN, ("car", "bus"))
-        assert read.notes == ("data.yaml: its part 'train' is read",)
+        assert read.notes == ("data.yaml: the split 'train' is read",)
     assert boxes(read_yolo(data_set / "data.yaml", splits=("test", "val"))) == VAL
     assert boxes(read_yolo(data_set / "data.yaml", splits=("test",))) == TRAIN
     assert boxes(read_annotations(data_set / "images" / "val")) == VAL  # the names are found above
@@ -80,12 +80,12 @@ def test_key_points_are_no_outline(data_set):
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("car 0.5 0.5 0.1 0.1", "'car' is no number of a class"),
-        ("-1 0.5 0.5 0.1 0.1", "'-1' is no number of a class"),
-        ("0 0.5 0.5 0.1", "3 numbers behind the class are neither a box"),
-        ("0 0.5 0.5 0.1 0.1 0.1 0.1 0.1", "7 numbers behind the class"),
-        ("0 50 50 10 10", "50 is no share of the picture"),
-        ("0 0.5 0.5 nan 0.1", "'nan' is no number"),
+        ("car 0.5 0.5 0.1 0.1", "'car' is not a class number"),
+        ("-1 0.5 0.5 0.1 0.1", "'-1' is not a class number"),
+        ("0 0.5 0.5 0.1", "3 numbers after the class are neither a box"),
+        ("0 0.5 0.5 0.1 0.1 0.1 0.1 0.1", "7 numbers after the class"),
+        ("0 50 50 10 10", "50 is not normalised"),
+        ("0 0.5 0.5 nan 0.1", "'nan' is not a number"),
     ],
 )
 def test_wrong_lines_are_named(data_set, line, reason):
@@ -99,23 +99,23 @@ def test_wrong_lines_are_named(data_set, line, reason):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("train: [a\nnames: [b]", r"data\.yaml:2: this is no YAML"),
+        ("train: [a\nnames: [b]", r"data\.yaml:2: invalid YAML"),
         ("train: images\n", "names of the classes are missing"),
-        ("names: [a]\n", "names no pictures: one of train, val"),
-        ("train: gone\nnames: [a]\n", "'gone' is not there; looked for"),
-        ("train: 3\nnames: [a]\n", "'3' is no folder and no list"),
+        ("names: [a]\n", "names no pictures: add one of train, val"),
+        ("train: gone\nnames: [a]\n", "'gone' does not exist; looked for"),
+        ("train: 3\nnames: [a]\n", "'3' is neither a folder nor a list"),
         (
             "path: /\ntrain: .\nnames: [a]\n",
             "train: .* is the whole file system; name the folder of the pictures",
         ),
         ("train: /\nnames: [a]\n", "train: / is the whole file system"),
-        ("train: /dev/null\nnames: [a]\n", "train: /dev/null is no folder and no list"),
+        ("train: /dev/null\nnames: [a]\n", "train: /dev/null is neither a folder nor a list"),
         ("train: images\nnames: car\n", "names must be a list"),
         ("train: images\nnames: {car: 0}\n", "names must be a list"),
         ("train: &a [*a]\nnames: [a]\n", "aliases and deep nesting"),
         ("train: " + "[" * 5000, "aliases and deep nesting"),
-        ("train: !!python/object/apply:os.getcwd []\nnames: [a]", "no YAML"),
-        ("train: images\nnames: [a]\nb: 2001-99-99\n", "no YAML"),
+        ("train: !!python/object/apply:os.getcwd []\nnames: [a]", "invalid YAML"),
+        ("train: images\nnames: [a]\nb: 2001-99-99\n", "invalid YAML"),
         ("a: " + "b" * 300_000, "too much for annotations"),
     ],
 )

@@ -48,7 +48,7 @@ def test_the_same_boxes_give_the_same_crops(tmp_path, photos, form):
     assert read.fingerprint == true.fingerprint
     assert (read.groups == true.groups).all()
     if form.has_labels:
-        with pytest.raises(SourceError, match="choose one of them"):
+        with pytest.raises(SourceError, match="choose one with --label"):
             load_positives(path, WINDOW)
 
 
@@ -113,7 +113,7 @@ def test_what_cannot_be_used_is_named_with_its_place(tmp_path, photos):
     report = load_positives(path, WINDOW, label="car").report
     assert [(one.name, one.reason.split(";")[0][:20]) for one in report.skipped[:2]] == [
         ("boxes.csv:22", "gone.png: not found "),
-        ("boxes.csv:23", "'x' is no number"),
+        ("boxes.csv:23", "'x' is not a number"),
     ]
     assert report.skipped[2].name == "boxes.csv:2: 0.png 140 90 40 40"
     with pytest.raises(SourceError, match=r"3 of 15 boxes in .* cannot be used"):
@@ -185,7 +185,7 @@ def test_training_from_one_file_for_both(tmp_path, photos):
     assert (cascade.window, cascade.n_stages) == (WINDOW, 1)
     plain = opencv_list(tmp_path, photos)
     assert train(plain, plain, None, settings, window=WINDOW).n_stages == 1
-    with pytest.raises(SourceError, match="choose one of them"):
+    with pytest.raises(SourceError, match="choose one with --label"):
         train(path, path, None, settings, window=WINDOW)
     names = tmp_path / "names.txt"
     names.write_text("\n".join(photo.name for photo in photos))

@@ -16,7 +16,7 @@ from vjcascade.training.data.sources import pixel_digest
 from vjcascade.types import Size
 
 WINDOW = Size(24, 24)
-FORM = "expected is NAME COUNT X Y WIDTH HEIGHT ... in whole numbers"
+FORM = "expected NAME COUNT X Y WIDTH HEIGHT ... in whole numbers"
 
 
 @pytest.fixture
@@ -152,7 +152,10 @@ def test_photos_with_wrong_boxes_are_skipped(folder: Path) -> None:
     assert backgrounds.names == ("neg/d.png",)
     assert {str(item) for item in backgrounds.report.skipped} == {
         "info.dat:1: neg/a.png: box 5 6 0 10 to ignore has no area",
-        f"info.dat:2: 'neg/b.png 2 5 6 20 10': the count 2 needs four numbers a box after it, found 4; {FORM}",
+        (
+            f"info.dat:2: 'neg/b.png 2 5 6 20 10': the count 2 must be followed by four numbers for each box, but "
+            f"4 follow; {FORM}"
+        ),
         "info.dat:3: neg/c.png: box 5 6 9 -1 to ignore has no area",
     }
 

@@ -85,7 +85,10 @@ def test_boxes_that_do_not_fit(tmp_path: Path, rng: np.random.Generator) -> None
     assert "1 of 6 boxes" in message
     assert "at least 10 are needed" in message
     for expected in (
-        "info.dat:2: 'photo.png 2 10 10 24 24': the count 2 needs four numbers a box after it, found 4; expected is ",
+        (
+            "info.dat:2: 'photo.png 2 10 10 24 24': the count 2 must be followed by four numbers for each box, "
+            "but 4 follow; expected "
+        ),
         "info.dat:1: photo.png 90 10 24 24: 42 % of the box is inside the 100x80 picture",
         "info.dat:1: photo.png -5 10 24 24: 79 % of the box is inside the 100x80 picture",
         "info.dat:1: photo.png 10 10 0 24: the box is empty",

@@ -1,8 +1,8 @@
-"""COCO's JSON: `images`, `annotations` with `bbox` `[x, y, width, height]`, and `categories`.
+"""COCO JSON: `images`, `annotations` with `bbox` `[x, y, width, height]`, and `categories`.
 
-An annotation with `iscrowd` 1, or `ignore` 1 as in data sets that took over the form, is a region to ignore. Outlines
-(`segmentation`), key points and everything else are not read. `null` stands for nothing; where something is needed, the
-annotation or image is left out, and named. pycocotools reads these files, too, but neither checks nor bounds them.
+An annotation with `iscrowd` 1, or `ignore` 1 as in other data sets of this format, is a region to ignore. Outlines
+(`segmentation`), key points and everything else are not read. `null` counts as missing; images and annotations that
+lack a required field are left out and reported. pycocotools reads these files, too, but without checks and limits.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _Annotation(msgspec.Struct):
     image_id: int | str | None
     category_id: int | str | None = None
     bbox: msgspec.Raw = msgspec.Raw(b"null")
-    """Decoded by itself, so that a wrong one is known by its number."""
+    """Decoded later, so that an error can name the annotation."""
     iscrowd: bool | int | None = False
     ignore: bool | int | None = False
     score: float | None = None
@@ -59,14 +59,14 @@ class _Dataset(msgspec.Struct):
 
 
 def read_coco(path: Path, first: Iterable[Path] = ()) -> Annotations:
-    """Read a file of annotations in COCO's JSON.
+    """Read annotations in COCO JSON.
 
     Parameters
     ----------
     path : Path
         The file.
     first : iterable of Path
-        Folders where its pictures are looked for before that of the file.
+        Folders to search for its pictures before that of the file.
 
     Returns
     -------
@@ -82,13 +82,13 @@ def read_coco(path: Path, first: Iterable[Path] = ()) -> Annotations:
         dataset = msgspec.json.decode(read_json_bytes(path), type=_Dataset)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise SourceError(
-            f"{path} is JSON, but no annotations of COCO ({error}); images, annotations and categories must be lists"
+            f"{path} is JSON, but not COCO annotations ({error}); images, annotations and categories must be lists"
         ) from None
     return _Reader(dataset, path, PictureFinder(path, first)).read()
 
 
 class _Reader:
-    """The images of a file, and what is found out about them."""
+    """Collects the images of a file and their objects."""
 
     def __init__(self, dataset: _Dataset, path: Path, finder: PictureFinder) -> None:
         self.dataset = dataset
@@ -125,7 +125,7 @@ class _Reader:
         )
 
     def _located(self) -> dict[int | str, Path]:
-        """Return where the images are, by their ids."""
+        """Return the paths of images by their ids."""
         paths = {}
         for place, image in enumerate(self.dataset.images, start=1):
             if image.id is None or image.file_name is None:
@@ -146,7 +146,7 @@ class _Reader:
         return known_size(image.width, image.height)
 
     def _objects(self) -> dict[int | str, list[AnnotatedObject]]:
-        """Return what is in each image."""
+        """Return the objects of images by their ids."""
         objects: dict[int | str, list[AnnotatedObject]] = {id_: [] for id_ in self._names}
         for number, one in enumerate(self.dataset.annotations, start=1):
             label = self._label(one.category_id)
@@ -155,7 +155,7 @@ class _Reader:
             try:
                 if id_ is None or id_ not in objects:
                     which = "null" if id_ is None else id_
-                    raise ValueError(f"it is of image {which}, which is not among the images")  # noqa: TRY301
+                    raise ValueError(f"it refers to image {which}, which does not exist")  # noqa: TRY301
                 objects[id_].append(AnnotatedObject(_box(one.bbox), label, flag, one.score))
             except ValueError as error:
                 place, name = (0, "") if id_ is None else (self._places.get(id_, 0), self._names.get(id_, ""))

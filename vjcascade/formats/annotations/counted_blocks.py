@@ -1,4 +1,4 @@
-"""Lists in blocks, as of FDDB and WIDER: a picture, the count of its objects, and a line of numbers for each."""
+"""Lists in blocks, as in FDDB and WIDER: the name of a picture, the count of its objects, and a line for each."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from vjcascade.formats.annotations.pictures import NUMBER, brief
 _COUNT = re.compile(r"\d{1,7}", re.ASCII)
 
 FEWEST_NUMBERS = 4
-"""Of a line for an object."""
+"""Fewest numbers in the line of an object."""
 
 
 class Block(NamedTuple):
-    """A picture: where its name is, its name, and the numbers of its objects with their lines."""
+    """A picture: the line of its name, its name, and for each object its line number and its numbers."""
 
     line: int
     name: str
@@ -43,7 +43,7 @@ def blocks_of(text: str, label: str) -> Iterator[Block]:
     Raises
     ------
     SourceError
-        Where the counts and the lines do not agree: nobody knows which picture the rest belongs to.
+        If a count does not fit the lines, as the pictures of all later lines are unknown then.
     """
     lines = [
         (number, line.strip())
@@ -55,7 +55,7 @@ def blocks_of(text: str, label: str) -> Iterator[Block]:
         number, name = lines[place]
         if place + 1 == len(lines) or not _COUNT.fullmatch(lines[place + 1][1]):
             raise SourceError(
-                f"{label}:{number}: {brief(name)!r} is not followed by the count of its objects"
+                f"{label}:{number}: {brief(name)!r} is not followed by the number of its objects"
             )
         n_objects = int(lines[place + 1][1])
         place += 2
@@ -63,8 +63,8 @@ def blocks_of(text: str, label: str) -> Iterator[Block]:
         read = [(at, numbers) for at, line in objects if (numbers := numbers_of(line))]
         if len(read) < n_objects:
             raise SourceError(
-                f"{label}:{number}: {brief(name)!r} should have {n_objects} objects, and {len(read)} lines of numbers "
-                "follow"
+                f"{label}:{number}: {brief(name)!r} should be followed by {n_objects} lines of numbers, but there are "
+                f"{len(read)}"
             )
         place += n_objects
         if n_objects == 0 and place < len(lines) and set(numbers_of(lines[place][1])) == {0.0}:
@@ -73,7 +73,7 @@ def blocks_of(text: str, label: str) -> Iterator[Block]:
 
 
 def numbers_of(line: str) -> list[float]:
-    """Return the numbers of a line; none if there is anything else in it, or too few.
+    """Return the numbers of a line; empty if it contains anything else, or too few.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def numbers_of(line: str) -> list[float]:
 
 
 def numbers_in_blocks(text: str) -> int:
-    r"""Return how many numbers the first object of such a list has; 0 if it is no such list.
+    r"""Return how many numbers the first object of such a list has; 0 if the text is not such a list.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Boxes in a table: a line that names the columns, then one box a line.
+"""CSV tables: a header, then one box per line.
 
-Columns are `file,x,y,w,h` or `filename,xmin,ymin,xmax,ymax`, or go by other names that are usual for these; further
-columns mean nothing. Where the corners are given, `width` and `height` are those of the picture, as in the tables of
-TensorFlow. A picture without objects has a line of its own, with nothing in the columns of the box. A column `ignore`
-(`difficult`, `iscrowd`) marks regions to ignore.
+Columns are `file,x,y,w,h` or `filename,xmin,ymin,xmax,ymax`, or have other common names for these; other columns are
+not read. If there are corners, `width` and `height` are those of the picture, as in TensorFlow's tables. A picture
+without objects has a line with empty columns for the box. A column `ignore` (`difficult`, `iscrowd`) marks regions to
+ignore.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _COLUMNS = {
     "picture width": ("width", "image_width", "img_width"),
     "picture height": ("height", "image_height", "img_height"),
 }
-"""What columns mean, by the names that they go by."""
+"""The names of columns by their meanings."""
 
 _CORNERS = ("left", "top", "right", "bottom")
 _SIZES = ("left", "top", "width", "height")
@@ -66,13 +66,13 @@ _SIZES = ("left", "top", "width", "height")
 _NO = ("", "0", "0.0", "false", "no")
 
 _FLAGS: dict[str, Flag] = {"difficult": "difficult", "crowd": "crowd", "iscrowd": "crowd"}
-"""What columns, and words in them, say of an object to ignore; all others say "ignore"."""
+"""Flags by the names of columns and by the words in them; all others mean "ignore"."""
 
 ADVICE = "the first line must name the columns, such as file,x,y,w,h"
 
 
 def is_csv(text: str) -> bool:
-    """Tell whether the first line of a text names the columns of a table of boxes.
+    """Return whether the first line of a text is the header of a table of boxes.
 
     Examples
     --------
@@ -83,25 +83,25 @@ def is_csv(text: str) -> bool:
     return bool(_columns(names)) and not {"count", "n", "num", "number"}.intersection(names)
 
 
-def lacks_names(text: str) -> bool:
-    """Tell whether a text is a table of boxes but for the line that names its columns, and no list of OpenCV.
+def lacks_header(text: str) -> bool:
+    """Return whether a text is a table of boxes without a header, and not an OpenCV list.
 
-    Such a table is not read: its numbers may be sizes or corners.
+    Such a table is refused, as its numbers may be sizes or corners.
 
     Examples
     --------
-    >>> lacks_names("a.png,1,2,3,4,car"), lacks_names("a.png,1,2,3,4"), lacks_names("a.png,1,2,3,4,5")
+    >>> lacks_header("a.png,1,2,3,4,car"), lacks_header("a.png,1,2,3,4"), lacks_header("a.png,1,2,3,4,5")
     (True, True, False)
     """
     lines = [line for line in text.splitlines()[:_SEEN] if line.strip()]
-    return bool(lines) and all(_is_box_without_names(_names(line)) for line in lines)
+    return bool(lines) and all(_is_box(_names(line)) for line in lines)
 
 
 _SEEN = 10
-"""Lines that are looked at."""
+"""Lines that are checked."""
 
 
-def _is_box_without_names(words: list[str]) -> bool:
+def _is_box(words: list[str]) -> bool:
     name, *rest = words
     numbers = [float(word) for word in rest if NUMBER.fullmatch(word)]
     if len(numbers) < 4 or not name.endswith(tuple(IMAGE_SUFFIXES)):
@@ -116,19 +116,19 @@ def read_csv(path: Path, first: Iterable[Path] = ()) -> Annotations:
     Parameters
     ----------
     path : Path
-        The table; commas, semicolons or tabs part its columns. `class`, `label` or `category` is the kind of object.
+        The table, separated by commas, semicolons or tabs. Labels are in the column `class`, `label` or `category`.
     first : iterable of Path
-        Folders where its pictures are looked for before that of the table.
+        Folders to search for its pictures before that of the table.
 
     Returns
     -------
     Annotations
-        A picture for each file that is named, with the boxes of all its lines.
+        A picture for each file name, with the boxes of all its lines.
 
     Raises
     ------
     SourceError
-        If the file cannot be read or its first line does not name the columns.
+        If the file cannot be read or has no header.
     """
     return _Table(path, PictureFinder(path, first)).read()
 
@@ -141,9 +141,9 @@ class _Table:
         self._rows = table_rows(text, path)
         names = [name.strip().lower() for name in next(self._rows, (0, []))[1]]
         self.columns = _columns(names)
-        if not self.columns and lacks_names(text):
+        if not self.columns and lacks_header(text):
             raise SourceError(
-                f"{path}: the line that names the columns is missing; put one first, such as file,x,y,w,h,label or "
+                f"{path}: the header is missing; add a first line such as file,x,y,w,h,label or "
                 "file,xmin,ymin,xmax,ymax,label, in the order of your columns"
             )
         if not self.columns:
@@ -172,7 +172,7 @@ class _Table:
     def _add(self, line: int, row: list[str], label: str) -> None:
         name = self._field(row, "file")
         if not name:
-            raise ValueError("names no picture")
+            raise ValueError("there is no file name")
         box = self._box(row)
         if name not in self._found:
             self._found[name] = line, self.finder.locate(name), self._size(row)
@@ -189,13 +189,13 @@ class _Table:
         for word in words:
             if not NUMBER.fullmatch(word):
                 raise ValueError(
-                    f"{brief(word)!r} is no number; a box needs four, a picture without objects none"
+                    f"{brief(word)!r} is not a number; a box needs four, a picture without objects none"
                 )
         x, y, *rest = map(float, words)
         return checked_box([x, y, *((rest[0] - x, rest[1] - y) if self._has_corners else rest)])
 
     def _size(self, row: list[str]) -> Size | None:
-        """Return the size of the picture: `width` and `height` are that of the box where its corners are not given."""
+        """Return the picture's size, unless `width` and `height` are those of the box, as in tables without corners."""
         words = [self._field(row, name) for name in ("picture width", "picture height")]
         taken = {self.columns.get("width"), self.columns.get("height")} if not self._has_corners else set()
         if {self.columns.get("picture width"), self.columns.get("picture height")} & taken:
@@ -208,12 +208,12 @@ class _Table:
 
 
 def table_rows(text: str, path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a table that are not empty, each with the number of the line that it ends in.
+    """Yield the non-empty rows of a table, each with the number of its last line.
 
     Raises
     ------
     SourceError
-        If a field has no end.
+        If the CSV is invalid, for example because a quoted field does not end.
     """
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(_first_line(text)))
     try:
@@ -233,7 +233,7 @@ def _names(line: str) -> list[str]:
 
 
 def delimiter_of(line: str) -> str:
-    """Return what parts the columns of a line.
+    """Return the delimiter of the columns in a line.
 
     Examples
     --------
@@ -244,7 +244,7 @@ def delimiter_of(line: str) -> str:
 
 
 def _columns(names: list[str]) -> Mapping[str, int]:
-    """Return which column has what; nothing if it is not a table of boxes."""
+    """Return the columns by their meanings; empty if it is not a table of boxes."""
     found = {
         meaning: next(names.index(name) for name in spellings if name in names)
         for meaning, spellings in _COLUMNS.items()

@@ -1,7 +1,7 @@
 """FDDB's lists of ellipses: for each face `major_radius minor_radius angle x y 1`.
 
-The box of an ellipse is the smallest upright one that it fits into; see `box_of_ellipse`. Names have no suffix there:
-`2002/08/11/big/img_591` is `img_591.jpg`. No library reads it.
+Boxes are the bounding boxes of the ellipses; see `box_of_ellipse`. Names have no suffix: `2002/08/11/big/img_591` is
+`img_591.jpg`. No library reads this format.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from vjcascade.formats.annotations.pictures import (
 from vjcascade.formats.annotations.shapes import box_of_ellipse
 
 N_NUMBERS = (5, 6)
-"""Of a face; the last of six says how sure it is, and is always 1."""
+"""Numbers of a face; the sixth is a confidence, which is always 1."""
 
 
 def read_fddb(path: Path, first: Iterable[Path] = ()) -> Annotations:
@@ -33,17 +33,17 @@ def read_fddb(path: Path, first: Iterable[Path] = ()) -> Annotations:
     path : Path
         The list, as `FDDB-fold-01-ellipseList.txt`.
     first : iterable of Path
-        Folders where its pictures are looked for before that of the list.
+        Folders to search for its pictures before that of the list.
 
     Returns
     -------
     Annotations
-        Without labels, for the format has none.
+        Without labels, as the format has none.
 
     Raises
     ------
     SourceError
-        If the file cannot be read, or its counts and lines do not agree.
+        If the file cannot be read, or its counts do not fit its lines.
     """
     finder = PictureFinder(path, first, suffixes=(".jpg", ".jpeg", ".png"))
     pictures, faults = [], []
@@ -52,7 +52,7 @@ def read_fddb(path: Path, first: Iterable[Path] = ()) -> Annotations:
         for line, numbers in block.objects:
             try:
                 if len(numbers) not in N_NUMBERS:
-                    raise ValueError(f"an ellipse has 6 numbers, found {len(numbers)}")  # noqa: TRY301
+                    raise ValueError(f"an ellipse has 5 or 6 numbers, not {len(numbers)}")  # noqa: TRY301
                 along, across, angle, *center = numbers[:5]
                 objects.append(AnnotatedObject(box_of_ellipse(center, (along, across), angle)))
             except ValueError as error:

@@ -1,7 +1,7 @@
 """dlib's imglab XML: `<image file='...'>` with `<box top left width height>` and its `<label>`.
 
-A box with `ignore='1'` or `difficult='1'` is a region to ignore. Parts (landmarks) are not read. dlib, the library that
-writes it, reads no boxes for Python.
+A box with `ignore='1'` or `difficult='1'` is a region to ignore. Parts (landmarks) are not read. dlib, which defines
+the format, does not read the boxes in Python.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _SIDES = ("left", "top", "width", "height")
 
 
 def read_imglab(path: Path, first: Iterable[Path] = ()) -> Annotations:
-    """Read a data set of imglab.
+    """Read an imglab data set.
 
     Parameters
     ----------
     path : Path
         The XML file.
     first : iterable of Path
-        Folders where its pictures are looked for before that of the file.
+        Folders to search for its pictures before that of the file.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def read_imglab(path: Path, first: Iterable[Path] = ()) -> Annotations:
     Raises
     ------
     SourceError
-        If the file cannot be read or is no such XML.
+        If the file cannot be read or is not valid XML of this format.
     """
     reader = _Reader(decoded(read_bytes(path, MAX_BYTES)), PictureFinder(path, first))
     try:
@@ -64,7 +64,7 @@ def read_imglab(path: Path, first: Iterable[Path] = ()) -> Annotations:
 
 
 class _Reader:
-    """The images of a file as its tags pass by."""
+    """Collects the images of a file, tag by tag."""
 
     def __init__(self, text: str, finder: PictureFinder) -> None:
         self._text = text
@@ -84,7 +84,7 @@ class _Reader:
         Raises
         ------
         ModelError
-            If the text is no such XML.
+            If the text is not valid XML of this format.
         """
         for path, place, tag, text in elements(self._text, "dataset", "imglab"):
             match path[1:], bool(tag):
@@ -118,7 +118,7 @@ class _Reader:
         self.pictures.append(AnnotatedPicture(self._n_images, name, path, objects, _size(self._image)))
 
     def _line(self, place: int) -> int:
-        """Return the line of a place, counted on from the last one asked for: there may be a million wrong boxes."""
+        """Return the line of a position, counted from the last one: there may be a million invalid boxes."""
         before, line = self._counted
         self._counted = place, line + self._text.count("\n", before, place)
         return self._counted[1]
@@ -139,6 +139,6 @@ def _flag(attributes: Mapping[str, str]) -> Flag:
 
 
 def _size(attributes: Mapping[str, str]) -> Size | None:
-    """Return the size of an image; newer files of imglab have it."""
+    """Return the size of an image, which only newer files have."""
     sides = [attributes.get(name, "") for name in ("width", "height")]
     return known_size(*(float(side) if NUMBER.fullmatch(side) else None for side in sides))

@@ -1,8 +1,8 @@
-"""LabelMe's JSON: one file for each picture, with `shapes` of a `label`, a `shape_type` and `points`.
+"""LabelMe JSON: one file for each picture, with `shapes` of a `label`, a `shape_type` and `points`.
 
-Rectangles are taken as they are; of polygons, circles, lines and masks, the box around them. A shape whose `flags` have
-`ignore`, `difficult` or `crowd` switched on is a region to ignore. Points alone are no boxes and are not read. The
-labelme package itself drags in Qt.
+Shapes other than rectangles, such as polygons, circles, lines and masks, become their bounding boxes. A shape with one
+of the `flags` `ignore`, `difficult` or `crowd` is a region to ignore. Points are not read, as they have no box. The
+labelme package depends on Qt.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from vjcascade.formats.annotations.shapes import box_of_ellipse, box_of_points, 
 from vjcascade.messages import pluralize
 
 MAX_BYTES = 2**28
-"""Largest file read: it may hold the picture as well."""
+"""Largest file read: it may contain the picture, too."""
 
 
 class _Shape(msgspec.Struct):
@@ -47,24 +47,24 @@ class _File(msgspec.Struct, rename="camel"):
 
 
 def read_labelme(path: Path, first: Iterable[Path] = ()) -> Annotations:
-    """Read files of LabelMe's JSON.
+    """Read files of LabelMe JSON.
 
     Parameters
     ----------
     path : Path
         One file, or a folder of them; other JSON files in it are not read.
     first : iterable of Path
-        Folders where the pictures are looked for before that of the file.
+        Folders to search for the pictures before that of the file.
 
     Returns
     -------
     Annotations
-        A picture for each file. Files that are wrong are among the faults.
+        A picture for each file. Invalid files of a folder are among the faults.
 
     Raises
     ------
     SourceError
-        If `path` is one file and wrong.
+        If `path` is a single invalid file.
     """
     paths = labelme_files(path) if path.is_dir() else [path]
     finder = PictureFinder(paths[0] if paths else path / "*.json", first)
@@ -72,7 +72,7 @@ def read_labelme(path: Path, first: Iterable[Path] = ()) -> Annotations:
     for place, one in enumerate(paths, start=1):
         try:
             read = msgspec.json.decode(read_json_bytes(one, MAX_BYTES), type=_File)
-            # Windows writes backslashes; a path of another machine is of no use, the name alone may be.
+            # The path may be that of another machine, also of Windows: fall back to its last part.
             name = read.image_path
             name = PureWindowsPath(name).name if finder.find(name) is None else name
             objects = []
@@ -88,15 +88,15 @@ def read_labelme(path: Path, first: Iterable[Path] = ()) -> Annotations:
             size = known_size(read.image_width, read.image_height)
             pictures.append(AnnotatedPicture(place, name, finder.locate(name), tuple(objects), size))
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            reason = f"no JSON of LabelMe ({error})"
+            reason = f"not valid LabelMe JSON ({error})"
             if not path.is_dir():
-                raise SourceError(f"{path}: {reason}; shapes and imagePath are needed") from None
+                raise SourceError(f"{path}: {reason}; it must have shapes and imagePath") from None
             faults.append(Fault(place, f"{one.name}: {reason}"))
         except ValueError as error:
             faults.append(Fault(place, f"{one.name}: {error}"))
     notes = finder.notes()
     if n_points:
-        notes.append(f"{path.name}: {pluralize(n_points, 'point')} left out, as points are no boxes")
+        notes.append(f"{path.name}: {pluralize(n_points, 'point')} left out, as points have no box")
     return Annotations(path, "LabelMe JSON", "file", tuple(pictures), tuple(faults), tuple(notes))
 
 
@@ -104,7 +104,7 @@ _POINTS = ("point", "points")
 
 
 def labelme_files(folder: Path) -> list[Path]:
-    """Return the JSON files in a folder, in order of their names, that are LabelMe's.
+    """Return the LabelMe files in a folder, sorted by name.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def labelme_files(folder: Path) -> list[Path]:
 
 
 def _is_labelme(path: Path) -> bool:
-    """Tell by the ends of a file, between which the picture may be."""
+    """Check the first and last part of a file, between which the picture may be."""
     with path.open("rb") as file:
         head = file.read(_SEEN)
         file.seek(max(path.stat().st_size - _SEEN, 0))
@@ -135,5 +135,5 @@ def _box(shape: _Shape) -> Coordinates:
         radius = math.hypot(xs[1] - xs[0], ys[1] - ys[0])
         return box_of_ellipse((xs[0], ys[0]), (radius, radius))
     if shape.shape_type == "rectangle" and len(xs) not in {2, 4}:
-        raise ValueError(f"a rectangle has 2 points, found {len(xs)}")
+        raise ValueError(f"a rectangle has 2 or 4 points, not {len(xs)}")
     return box_of_points(xs, ys)

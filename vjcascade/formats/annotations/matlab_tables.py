@@ -1,8 +1,8 @@
-"""MATLAB's ground truth as CSV: `imageFilename`, then a column for each kind of object, its boxes `[x y w h; x y w h]`.
+"""MATLAB's ground truth as CSV: `imageFilename`, then for each label a column of boxes `[x y w h; x y w h]`.
 
-So `writetable` writes the table of an `imageLabeler` once its matrices are made into texts (`cellfun(@mat2str, ...)`);
-one box a picture comes as four columns, `car_1` to `car_4`. Pixels are counted from 1 there: `x` 1 is the first column.
-No Python library reads it.
+`writetable` writes this from the table of an `imageLabeler` whose matrices were converted to text (`cellfun(@mat2str,
+...)`); if each picture has one box, there are four columns, `car_1` to `car_4`. Pixels are counted from 1: `x` 1 is the
+first column. No Python library reads this format.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from vjcascade.formats.annotations.pictures import (
 )
 
 FILE_COLUMN = "imagefilename"
-"""The first column, in small letters."""
+"""The first column, in lower case."""
 
 _NUMBERED = re.compile(r"(.+)_([1-4])")
 _BRACKETS = str.maketrans("[](){}", " " * 6)
 
 
 def is_matlab_table(text: str) -> bool:
-    r"""Tell by its first line whether a text is such a table.
+    r"""Return whether a text is such a table, by its first line.
 
     Examples
     --------
@@ -48,29 +48,29 @@ def is_matlab_table(text: str) -> bool:
 
 
 def read_matlab_table(path: Path, first: Iterable[Path] = ()) -> Annotations:
-    """Read a table of ground truth.
+    """Read a ground truth table.
 
     Parameters
     ----------
     path : Path
         The CSV.
     first : iterable of Path
-        Folders where its pictures are looked for before that of the table.
+        Folders to search for its pictures before that of the table.
 
     Returns
     -------
     Annotations
-        A picture for each file that is named, with the boxes of all its lines; columns are labels.
+        A picture for each file name, with the boxes of all its lines; columns are labels.
 
     Raises
     ------
     SourceError
-        If the file cannot be read or does not begin with the names of its columns.
+        If the file cannot be read or has no valid header.
     """
     rows = table_rows(decoded(read_bytes(path)).lstrip(), path)
     names = [name.strip() for name in next(rows, (0, []))[1]]
     if len(names) < 2 or names[0].lower() != FILE_COLUMN:
-        raise SourceError(f"{path}: the first line must name imageFilename and the kinds of objects")
+        raise SourceError(f"{path}: the first line must have the columns imageFilename and the labels")
     columns = _columns(names)
     finder = PictureFinder(path, first)
     found: dict[str, tuple[int, Path]] = {}
@@ -78,7 +78,7 @@ def read_matlab_table(path: Path, first: Iterable[Path] = ()) -> Annotations:
     faults: list[Fault] = []
     for line, row in rows:
         name = row[0].strip()
-        # A path of another machine is of no use, the name alone may be.
+        # The path may be that of another machine: fall back to its last part.
         name = PureWindowsPath(name).name if name and finder.find(name) is None else name
         try:
             if name not in found:
@@ -100,7 +100,7 @@ def read_matlab_table(path: Path, first: Iterable[Path] = ()) -> Annotations:
 
 
 def _columns(names: list[str]) -> dict[str, list[int]]:
-    """Return the places of the columns of each label; there are four where the name is numbered."""
+    """Return the indices of the columns of each label; four if the name is numbered."""
     parted = [_NUMBERED.fullmatch(name) for name in names]
     stems = [match[1] if match else "" for match in parted]
     columns: dict[str, list[int]] = {}
@@ -113,7 +113,7 @@ def _boxes(text: str) -> list[Coordinates]:
     words = re.split(r"[\s,;]+", text.translate(_BRACKETS).strip())
     words = [] if words in (["NaN"] * 4, [""]) else words
     if len(words) % 4:
-        raise ValueError(f"{brief(text)!r} has {len(words)} numbers, and each box has four")
+        raise ValueError(f"{brief(text)!r} has {len(words)} numbers, but each box has four")
     numbers = list(map(parsed_number, words))
     quads = (numbers[i : i + 4] for i in range(0, len(numbers), 4))
     return [checked_box([x - 1, y - 1, width, height]) for x, y, width, height in quads]

@@ -1,9 +1,9 @@
-"""OpenCV's text lists: `info.dat` (pictures with boxes) and `bg.txt` (pictures alone, or with boxes to ignore).
+"""OpenCV's text lists: `info.dat` (pictures with boxes) and `bg.txt` (pictures only, or with boxes to ignore).
 
-One picture a line: `NAME COUNT X Y WIDTH HEIGHT X Y WIDTH HEIGHT ...`, or `NAME`. Names may hold blanks: the
-numbers are read from the right end of the line. Empty lines and lines that begin with `#` mean nothing. What people
-write otherwise is read where it can mean one thing only: names in quotes, commas, semicolons or brackets between the
-numbers, `24.0` for 24, a first line of column names.
+One picture per line: `NAME COUNT X Y WIDTH HEIGHT X Y WIDTH HEIGHT ...`, or `NAME`. Names may contain spaces: the
+numbers are read from the end of the line. Empty lines and lines that begin with `#` are skipped. Common variations are
+accepted if they are unambiguous: names in quotes, commas, semicolons or brackets between the numbers, `24.0` for 24, a
+first line of column names.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ _COLUMNS = frozenset({
 """Words of a first line that names columns: `filename,count,x,y,w,h`."""
 
 LIST_NAME = "info.dat"
-"""What the list is called in a folder of samples or scenes."""
+"""Name of the list in a folder of samples or scenes."""
 
 OPENCV_LIST = "OpenCV list"
-"""What the format is called."""
+"""Name of the format."""
 
 _FORM = "NAME COUNT X Y WIDTH HEIGHT ... in whole numbers"
 
 MAX_BYTES = 256 * 2**20
-"""Of a list: millions of lines."""
+"""Largest list read: millions of lines."""
 
 MAX_DIGITS = 9
-"""Numbers of more digits are wrong: no picture is so large."""
+"""Numbers with more digits are invalid: no picture is that large."""
 
 
 class Box(NamedTuple):
@@ -105,7 +105,7 @@ class LineError(NamedTuple):
 
 @dataclass(frozen=True)
 class PictureList:
-    """What a list file says.
+    """The content of a list.
 
     Attributes
     ----------
@@ -116,9 +116,9 @@ class PictureList:
     errors : tuple of LineError
         Lines that are not in the format, or whose picture is missing.
     notes : tuple of str
-        What the reader had to assume.
+        Assumptions made while reading.
     has_boxes : bool
-        Whether any line has numbers behind its name; a list of bare names means whole pictures.
+        Whether any line has numbers after the name; a list of bare names stands for whole pictures.
     """
 
     path: Path
@@ -129,23 +129,23 @@ class PictureList:
 
 
 def read_boxes_list(path: str | os.PathLike[str], first: Iterable[Path] = ()) -> PictureList:
-    """Read a list like OpenCV's `info.dat`: `NAME COUNT X Y WIDTH HEIGHT ...`, one picture a line.
+    """Read a list like OpenCV's `info.dat`: `NAME COUNT X Y WIDTH HEIGHT ...`, one picture per line.
 
-    A list of bare names, as it is made for `opencv_createsamples` by many guides, has pictures without boxes.
+    A list of bare names, which many guides make for `opencv_createsamples`, gives pictures without boxes.
 
     Parameters
     ----------
     path : str or path-like
         Text in UTF-8 (with or without byte order mark), UTF-16 with byte order mark, or latin-1. Names are
-        relative to the folder of this file or, where nothing is found there, to the current directory or to a folder
-        above that of the file; either slash may stand in them.
+        relative to the folder of this file or, if nothing is found there, to the current directory or to a parent of
+        that folder; slashes and backslashes both work.
     first : iterable of Path
-        Folders where the pictures are looked for before.
+        Folders to search for the pictures first.
 
     Returns
     -------
     PictureList
-        Wrong lines and missing pictures are in its `errors`, so that one typing error does not stop a run.
+        Invalid lines and missing pictures are in its `errors`, so that a typo does not stop a run.
 
     Raises
     ------
@@ -158,9 +158,9 @@ def read_boxes_list(path: str | os.PathLike[str], first: Iterable[Path] = ()) ->
 
 
 def read_image_list(path: str | os.PathLike[str]) -> PictureList:
-    """Read a list like OpenCV's `bg.txt`: one picture a line; boxes may follow, as in `info.dat`.
+    """Read a list like OpenCV's `bg.txt`: one picture per line; boxes may follow, as in `info.dat`.
 
-    A line that as a whole names a picture has no boxes, whatever numbers it ends with.
+    If the whole line is the name of an existing picture, it has no boxes, even if it ends with numbers.
 
     Parameters
     ----------
@@ -181,19 +181,19 @@ def read_image_list(path: str | os.PathLike[str]) -> PictureList:
 
 
 def read_opencv_list(path: Path, first: Iterable[Path] = ()) -> Annotations:
-    """Read a list as `read_boxes_list` does, in the form that all formats have.
+    """Read a list as `read_boxes_list` does, and return it as annotations.
 
     Parameters
     ----------
     path : Path
         The list.
     first : iterable of Path
-        Folders where the pictures are looked for before.
+        Folders to search for the pictures first.
 
     Returns
     -------
     Annotations
-        Without labels, for the format has none.
+        Without labels, as the format has none.
 
     Raises
     ------
@@ -212,7 +212,7 @@ def read_opencv_list(path: Path, first: Iterable[Path] = ()) -> Annotations:
 
 
 class _Reader:
-    """The lines of a list, and where its pictures may lie."""
+    """The lines of a list, and a finder for its pictures."""
 
     def __init__(self, path: Path, first: Iterable[Path] = ()) -> None:
         text, notes = _read_text(path)
@@ -228,7 +228,7 @@ class _Reader:
             self.notes.append(f"{path.name}:{number}: {brief(line)!r} was taken for the names of the columns")
 
     def read(self, *, has_boxes: bool, needs_boxes: bool) -> PictureList:
-        """Read all lines; `needs_boxes` says whether one without numbers is wrong."""
+        """Read all lines; with `needs_boxes`, one without numbers is an error."""
         pictures: list[ListedPicture] = []
         errors: list[LineError] = []
         for number, line in self.lines:
@@ -242,14 +242,14 @@ class _Reader:
         return PictureList(self.path, tuple(pictures), tuple(errors), tuple(self.notes), has_boxes)
 
     def is_name(self, line: str) -> bool:
-        """Tell whether a line names a picture, without numbers behind it."""
+        """Return whether a line is the name of a picture, without numbers after it."""
         last = line.replace('"', "").translate(_SEPARATORS).split()[-1:]
         return (
             not (last and _NUMBER.fullmatch(last[0])) or self._finder.find(self._bare_name(line)) is not None
         )
 
     def _bare_name(self, line: str) -> str:
-        """Return the name that a line holds, without quotes and what may separate it from nothing."""
+        """Return the name in a line, without quotes and trailing separators."""
         found = (
             name
             for name in (line, _unquoted(line), line.rstrip(" ,;"))
@@ -266,7 +266,7 @@ def _read_text(path: Path) -> tuple[str, tuple[str, ...]]:
         raise SourceError(f"{path} {_not_a_text(path, data)}")
     if data[:99].lstrip(b"\xef\xbb\xbf \r\n\t").startswith((b"<?xml", b"<opencv_storage")):
         raise SourceError(
-            f"{path} is an XML file, such as a model, and no list: give a folder of pictures, or a list"
+            f"{path} is an XML file, such as a model, and not a list: give a folder of pictures, or a list"
         )
     try:
         return data.decode("utf-8-sig"), ()
@@ -275,16 +275,16 @@ def _read_text(path: Path) -> tuple[str, tuple[str, ...]]:
 
 
 def _not_a_text(path: Path, data: bytes) -> str:
-    """Say what a file with zero bytes is, and what to do."""
+    """Describe a file that contains null bytes, and what to do."""
     if path.suffix.lower() == ".vec":
         return (
-            "holds samples of opencv_createsamples, which are crops without a place in pictures: give the list of "
-            "boxes that it was made of"
+            "contains samples of opencv_createsamples, which are crops without positions in pictures: give the list "
+            "of boxes that it was made from"
         )
     even, odd = (data[first : 2 * SHOWN : 2].count(0) for first in (0, 1))
     if min(even, odd) == 0 and 3 * max(even, odd) > len(data[: 2 * SHOWN]):
-        return "is UTF-16 without a mark at its beginning: save it as UTF-8"
-    return "is not a text: give a folder of pictures, or a list that names one a line"
+        return "is UTF-16 without a byte order mark: save it as UTF-8"
+    return "is not a text file: give a folder of pictures, or a list with one name per line"
 
 
 def _unquoted(name: str) -> str:
@@ -305,19 +305,19 @@ def _parse_boxes(line: str) -> tuple[str, tuple[Box, ...]]:
         if len(number.lstrip("+-")) > MAX_DIGITS:
             raise ValueError(f"{brief(name)}: {brief(number)} has more than {MAX_DIGITS} digits")
         if not float(number).is_integer():
-            raise ValueError(f"{brief(name)}: {number} is not a whole number of pixels; expected is {_FORM}")
+            raise ValueError(f"{brief(name)}: {number} is not a whole number of pixels; expected {_FORM}")
     count, *rest = (int(float(number)) for number in numbers)
     if len(rest) != 4 * count:
-        problem = f"the count {count} needs four numbers a box after it, found {len(rest)}"
+        problem = f"the count {count} must be followed by four numbers for each box, but {len(rest)} follow"
         run_together = NO_BLANK.fullmatch(name)
         if run_together and len(numbers) == 4 * int(run_together[2][:MAX_DIGITS]):
-            problem = f"a blank is missing between {run_together[1]} and the count {run_together[2]}"
-        raise ValueError(f"{brief(line, SHOWN // 2)!r}: {problem}; expected is {_FORM}")
+            problem = f"a space is missing between {run_together[1]} and the count {run_together[2]}"
+        raise ValueError(f"{brief(line, SHOWN // 2)!r}: {problem}; expected {_FORM}")
     return name, tuple(Box(*rest[i : i + 4]) for i in range(0, len(rest), 4))
 
 
 def _name_and_numbers(line: str) -> tuple[str, list[str]]:
-    """Part a line into its name and the numbers behind it, whatever stands between these."""
+    """Split a line into its name and the numbers after it, with any separators."""
     quoted = re.match(r"([\"'])(.+?)\1[\s,;]*(.*)", line)
     if quoted:
         words = quoted[3].replace(quoted[1], "").translate(_SEPARATORS).split()
@@ -327,7 +327,7 @@ def _name_and_numbers(line: str) -> tuple[str, list[str]]:
 
 
 def _from_the_right(line: str, words: re.Pattern[str]) -> tuple[str, list[str]]:
-    """Part a line where the numbers at its end begin; its first word is never one of them."""
+    """Split a line where the numbers at its end begin; its first word is always a name."""
     found = list(words.finditer(line))[:0:-1]
     numbers = list(takewhile(lambda word: _NUMBER.fullmatch(word[0]), found))[::-1]
     return (line[: numbers[0].start()].rstrip(" \t,;([{") if numbers else line), [word[0] for word in numbers]
@@ -337,5 +337,5 @@ _BLANKS, _SEPARATED = re.compile(r"\S+"), re.compile(r"[^\s,;()\[\]{}]+")
 
 
 def _fits(numbers: list[str]) -> bool:
-    """Tell whether the first number counts the boxes that follow."""
+    """Return whether the first number is the count of the boxes that follow."""
     return len(numbers[0]) <= MAX_DIGITS and 4 * float(numbers[0]) == len(numbers) - 1

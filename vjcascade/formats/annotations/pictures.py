@@ -1,4 +1,4 @@
-"""What every annotation file says: pictures, where the objects in them are, and what is wrong with the file."""
+"""The common form of annotations: pictures, the objects in them, and faults of the file; and finding of pictures."""
 
 from __future__ import annotations
 
@@ -21,26 +21,25 @@ Coordinates: TypeAlias = tuple[float, float, float, float]
 """A box `x, y, w, h` in pixels of the picture, origin at the top left corner; fractions are allowed."""
 
 MAX_PARENTS = 4
-"""Folders above that of an annotation file in which its pictures are looked for."""
+"""Parents of an annotation file's folder that are searched for its pictures."""
 
 MAX_COORDINATE = 10**9
-"""Coordinates from here on are wrong: no picture is so large."""
+"""Coordinates of this size and above are invalid: no picture is that large."""
 
 MAX_BYTES = 2**30
-"""Largest annotation file read; those of the 118,000 photos of COCO have 450 MB."""
+"""Largest annotation file read; that of COCO's 118,000 training photos has 450 MB."""
 
 SHOWN = 100
-"""Characters of a line that messages show."""
+"""Characters of a line that are shown in messages."""
 
 NO_BLANK = re.compile(r"(.+\.[A-Za-z]{3,4})(\d+)")
-"""A name that ran into its count: `a.png1`."""
-
+"""A name joined to its count: `a.png1`."""
 
 NUMBER = re.compile(r"[-+]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][-+]?\d{1,3})?", re.ASCII)
-"""How numbers are written in texts: no `nan`, and nothing that takes long to read."""
+"""Numbers in texts: no `nan`, and no digits without end."""
 
 Flag: TypeAlias = Literal["", "ignore", "difficult", "crowd"]
-"""Why an object counts neither as one to find nor as a false alarm; empty where it counts."""
+"""Why an object counts neither as an object to find nor as a false alarm; empty if it counts."""
 
 
 class AnnotatedObject(NamedTuple):
@@ -51,11 +50,11 @@ class AnnotatedObject(NamedTuple):
     box : Coordinates
         As written: it may reach beyond the picture or be empty.
     label : str
-        The kind of object; empty where the file does not say.
+        The kind of object; empty if the file does not give it.
     flag : Flag
-        Whether it is to be ignored, in the word of the format.
+        The reason for ignoring it; empty if it is not ignored.
     score : float or None
-        How sure a detector is; None of what a person marked.
+        A detector's score; None if a person drew the box.
     """
 
     box: Coordinates
@@ -65,12 +64,12 @@ class AnnotatedObject(NamedTuple):
 
 
 class AnnotatedPicture(NamedTuple):
-    """A picture that exists, and the objects in it.
+    """An existing picture, and the objects in it.
 
     Attributes
     ----------
     place : int
-        Where it is named: a line number, or its number among the pictures, from 1.
+        Its position in the file: a line number, or its number among the pictures, from 1.
     name : str
         As written in the file.
     path : Path
@@ -78,7 +77,7 @@ class AnnotatedPicture(NamedTuple):
     objects : tuple of AnnotatedObject
         In the order of the file.
     size : Size or None
-        In pixels, as the file says; None where it does not.
+        In pixels, as in the file; None if the file does not give it.
     """
 
     place: int
@@ -99,20 +98,22 @@ class AnnotatedPicture(NamedTuple):
 
     @property
     def known_size(self) -> Size:
-        """The size, which formats need to write.
+        """The size, for formats that contain it.
 
         Raises
         ------
         SourceError
-            If it is not known.
+            If it is unknown.
         """
         if self.size is None:
-            raise SourceError(f"{self.name}: its size is needed to write annotations")
+            raise SourceError(
+                f"{self.name}: annotations cannot be written, as the size of this picture is unknown"
+            )
         return self.size
 
 
 NameOf: TypeAlias = Callable[[AnnotatedPicture], str]
-"""What a picture is called in a file that is written."""
+"""Returns a picture's name for a file that is written."""
 
 
 class Fault(NamedTuple):
@@ -121,13 +122,13 @@ class Fault(NamedTuple):
     Attributes
     ----------
     place : int
-        As of `AnnotatedPicture`; 0 where there is none.
+        Its position, as in `AnnotatedPicture`; 0 if there is none.
     reason : str
         In words.
     label : str
-        The kind of object that it is about; empty where it is not about one.
+        The label of the object that it concerns; empty if it concerns none.
     name : str
-        The picture, as of `AnnotatedPicture`, of which an object is missing for it; empty where it is another fault.
+        The picture that lacks an object because of it, as in `AnnotatedPicture`; empty for other faults.
     """
 
     place: int
@@ -138,24 +139,24 @@ class Fault(NamedTuple):
 
 @dataclass(frozen=True)
 class Annotations:
-    """What an annotation file says.
+    """The content of an annotation file.
 
     Attributes
     ----------
     path : Path
         The file or folder.
     format : str
-        What it was taken for, as "COCO JSON".
+        The recognised format, such as "COCO JSON".
     unit : str
-        What `place` counts: "line", "image", "file".
+        What `place` counts: "line", "image" or "file".
     pictures : tuple of AnnotatedPicture
         In the order of the file.
     faults : tuple of Fault
-        What cannot be used.
+        Parts that cannot be used.
     notes : tuple of str
-        What the reader had to assume.
+        Assumptions made while reading.
     labels : tuple of str
-        Kinds of objects that the file knows, whether there are objects of them or not.
+        Labels that the file defines, whether it has objects of them or not.
     """
 
     path: Path
@@ -168,34 +169,34 @@ class Annotations:
 
     @property
     def used_labels(self) -> set[str]:
-        """Kinds of objects that there are."""
+        """The labels of objects and faults."""
         used = {one.label for picture in self.pictures for one in picture.objects}
         return (used | {fault.label for fault in self.faults}) - {""}
 
     def of_label(self, label: str | None) -> Annotations:
-        """Return the same pictures with the objects of one kind only; those without a label are of any kind.
+        """Return the same pictures with the objects of one label only; objects without a label are kept.
 
         Parameters
         ----------
         label : str or None
-            The kind; None where there is but one.
+            The label; None if there is only one.
 
         Returns
         -------
         Annotations
-            Pictures that show others only have no objects.
+            Pictures that only have other objects stay, without objects.
 
         Raises
         ------
         SourceError
-            If there are several kinds and none was chosen, or the one chosen is unknown.
+            If there are several labels and none was chosen, or the chosen one is unknown.
         """
         used = self.used_labels
         chosen = chosen_category(used if label is None else used.union(self.labels), label, self.path)
         return self if used <= {chosen} else self.only(chosen)
 
     def only(self, label: str | None) -> Annotations:
-        """Return the same pictures with the objects of a kind that need not be known."""
+        """Return the same pictures with the objects of one label, which need not exist, and those without a label."""
         kept = {"", label}
         pictures = tuple(
             picture._replace(objects=tuple(one for one in picture.objects if one.label in kept))
@@ -209,18 +210,18 @@ class Annotations:
 class PictureFinder:
     """Finds the pictures that an annotation file names.
 
-    Names are relative to the folder of the file or, where nothing is found there, to the current directory or to a
-    folder above that of the file; either slash may stand in them. Of an absolute path that is not there, which is one
-    of another machine, the name alone is looked for.
+    Names are relative to the folder of the file or, if nothing is found there, to the current directory or to a parent
+    of that folder; slashes and backslashes both work. If an absolute path does not exist, it is one of another machine,
+    and its last part is searched for.
 
     Parameters
     ----------
     path : Path
         The annotation file.
     first : iterable of Path
-        Folders to look in before.
+        Folders to search first.
     suffixes : sequence of str
-        What may be missing at the end of the names.
+        Suffixes that names may lack.
     """
 
     def __init__(self, path: Path, first: Iterable[Path] = (), suffixes: Sequence[str] = ()) -> None:
@@ -233,7 +234,7 @@ class PictureFinder:
         self._by_name: dict[Path, str] = {}
 
     def find(self, name: str) -> tuple[Path, Path] | None:
-        """Find the picture below one of the folders, also if written with backslashes; return the folder, too."""
+        """Return the folder and the path of a picture, also if the name has backslashes; None if it is not found."""
         spellings = dict.fromkeys([name, name.replace("\\", "/"), name.replace("\\", "/").lstrip("/")])
         for base in self._bases:
             for spelling in (f"{one}{suffix}" for one in spellings for suffix in self._suffixes):
@@ -243,12 +244,12 @@ class PictureFinder:
         return None
 
     def locate(self, name: str) -> Path:
-        """Return where a picture is.
+        """Return the path of a picture.
 
         Raises
         ------
         ValueError
-            If it is nowhere; the message names the folders.
+            If it is not found; the message names the folders.
         """
         found = self.find(name) or self._find_by_name(name)
         if found is None:
@@ -259,18 +260,18 @@ class PictureFinder:
         return path
 
     def _find_by_name(self, name: str) -> tuple[Path, Path] | None:
-        """Find what an absolute path of another machine names, unless another one has the same name."""
-        path = PureWindowsPath(name)  # which takes either slash
+        """Find the picture of an absolute path of another machine by its last part, unless that is ambiguous."""
+        path = PureWindowsPath(name)  # which accepts both slashes
         found = self.find(path.name) if path.anchor and path.name else None
         if found is not None and (other := self._by_name.setdefault(found[1], name)) != name:
             raise ValueError(
-                f"{brief(name)}: not there, and {found[1]} may be it or {brief(other)}: write names relative to the "
-                "file, so that they differ"
+                f"{brief(name)} does not exist, and {found[1]} may be this picture or {brief(other)}: use names "
+                "relative to the annotation file, so that they differ"
             )
         return found
 
     def notes(self) -> list[str]:
-        """Say which pictures were found elsewhere than beside the file."""
+        """Report pictures that were found in unexpected folders."""
         return [
             f"{self._path.name}: {pluralize(n_found, 'name')} found below {base.absolute()}, not below the folder of "
             "the list"
@@ -281,13 +282,13 @@ class PictureFinder:
     def _hint(self, name: str) -> str:
         run_together = NO_BLANK.fullmatch(name)
         if run_together and self.find(run_together[1]) is not None:
-            return f"; a blank is missing between {run_together[1]} and {brief(run_together[2])}"
+            return f"; a space is missing between {run_together[1]} and {brief(run_together[2])}"
         is_folder = any(os.path.isdir(base / name) for base in self._bases)  # noqa: PTH112  as in `find`
-        return "; it is a folder, and a list names pictures" if is_folder else ""
+        return "; it is a folder, but a list names pictures" if is_folder else ""
 
 
 def brief(text: str, most: int = SHOWN) -> str:
-    """Return a text of at most so many characters.
+    """Shorten a text to at most so many characters.
 
     Examples
     --------
@@ -298,7 +299,7 @@ def brief(text: str, most: int = SHOWN) -> str:
 
 
 def read_bytes(path: Path, most: int = MAX_BYTES) -> bytes:
-    """Read an annotation file whole.
+    """Read a whole annotation file.
 
     Raises
     ------
@@ -312,13 +313,13 @@ def read_bytes(path: Path, most: int = MAX_BYTES) -> bytes:
         raise SourceError(f"{path} cannot be read: {error.strerror}") from error
     if size > most:
         raise SourceError(
-            f"{path} has {size / 2**20:.0f} MB, too much for annotations; check that this is the right file"
+            f"{path} has {size / 2**20:.0f} MB, too much for annotations; check that it is the right file"
         )
     return data
 
 
 def read_json_bytes(path: Path, most: int = MAX_BYTES) -> bytes:
-    """Read a JSON file whole, as UTF-8 without the mark that editors and shells of Windows put before it.
+    """Read a whole JSON file, converted to UTF-8 without the byte order mark that Windows programs add.
 
     Raises
     ------
@@ -331,7 +332,7 @@ def read_json_bytes(path: Path, most: int = MAX_BYTES) -> bytes:
 
 
 def decoded(data: bytes) -> str:
-    """Return the text of a file in UTF-8, UTF-16 with its mark, or latin-1.
+    """Decode a text in UTF-8, UTF-16 with byte order mark, or latin-1.
 
     Examples
     --------
@@ -347,7 +348,7 @@ def decoded(data: bytes) -> str:
 
 
 def checked_box(numbers: Sequence[float]) -> Coordinates:
-    """Return a box whose numbers a picture may have.
+    """Return a box as floats, checked for numbers that no picture can have.
 
     Raises
     ------
@@ -362,17 +363,17 @@ def checked_box(numbers: Sequence[float]) -> Coordinates:
     x, y, width, height = map(float, numbers)
     wrong = next((n for n in (x, y, width, height) if not math.isfinite(n) or abs(n) >= MAX_COORDINATE), None)
     if wrong is not None:
-        raise ValueError(f"{wrong:g} is no number of pixels")
+        raise ValueError(f"{wrong:g} is not a valid number of pixels")
     return x, y, width, height
 
 
 def parsed_number(word: str) -> float:
-    """Return the number that a word is.
+    """Convert a word to a number.
 
     Raises
     ------
     ValueError
-        If it is none, or infinite.
+        If it is not a number, or infinite.
 
     Examples
     --------
@@ -381,12 +382,12 @@ def parsed_number(word: str) -> float:
     """
     number = float(word) if NUMBER.fullmatch(word) else math.nan
     if not math.isfinite(number):
-        raise ValueError(f"{brief(word)!r} is no number")
+        raise ValueError(f"{brief(word)!r} is not a number")
     return number
 
 
 def known_size(width: object, height: object) -> Size | None:
-    """Return the size that a file says a picture has; None where it says none that a picture can have.
+    """Return the size of a picture from the values in a file; None if these are missing or invalid.
 
     Examples
     --------
@@ -400,26 +401,26 @@ def known_size(width: object, height: object) -> Size | None:
 
 
 def chosen_category(names: Iterable[str], category: str | None, path: Path) -> str | None:
-    """Return the kind of object that is meant; None where all are of one kind.
+    """Return the chosen label, or the only one.
 
     Parameters
     ----------
     names : iterable of str
-        Kinds in the file.
+        Labels in the file.
     category : str or None
-        The one asked for.
+        The chosen label; None for the only one.
     path : Path
-        Of the file, for messages.
+        The file, for messages.
 
     Returns
     -------
     str or None
-        One of the names.
+        One of the names; None if there are none.
 
     Raises
     ------
     SourceError
-        If the file has several and none was chosen, or has not the one that was.
+        If the file has several labels and none was chosen, or does not have the chosen one.
 
     Examples
     --------
@@ -429,8 +430,8 @@ def chosen_category(names: Iterable[str], category: str | None, path: Path) -> s
     known = sorted(set(names))
     if category is None and len(known) > 1:
         kinds = brief(", ".join(known))
-        raise SourceError(f"{path} has objects of {len(known)} kinds ({kinds}); choose one of them (--label)")
+        raise SourceError(f"{path} has objects of {len(known)} kinds ({kinds}); choose one with --label")
     if category is not None and category not in known:
-        advice = suggest(category, known) if known else "it names no categories"
+        advice = suggest(category, known) if known else "the file has no categories"
         raise SourceError(f"{path} has no objects of the category {category!r}; {advice}")
     return category if category is not None else next(iter(known), None)

@@ -1,29 +1,30 @@
-"""The one door to annotations: whatever format a file or folder is in, the same boxes come out.
+"""Reading of annotations: the format is recognised, and the boxes of all formats have the same form.
 
 =================  ====================================  ====================================================
-format             recognised by                         what is read, and what is ignored
+format             recognised by                         what is read; what marks regions to ignore
 =================  ====================================  ====================================================
 OpenCV list        any other text                        `NAME COUNT X Y WIDTH HEIGHT ...`, no labels
-CSV                the names of the columns              boxes or corners, label, a column `ignore`
+CSV                the names of the columns              boxes or corners, label; a column `ignore`
 COCO JSON          `images`, `annotations`               `bbox`, category; `iscrowd`, `ignore`
-YOLO               `data.yaml`, `images` and `labels`,   class and shares of the picture; nothing is ignored
-                   text files named as the pictures
-Pascal VOC XML     `<annotation>`, a folder of these     `bndbox`, counted from 1, name; `difficult`
-VIA JSON, VIA CSV  `_via_img_metadata`, `regions`,       boxes around its shapes, the attribute that is the
+YOLO               `data.yaml`, `images` and `labels`,   class and normalised box or outline; nothing
+                   text files named like the pictures
+Pascal VOC XML     `<annotation>`, a folder of these     `bndbox` (1-based), name; `difficult`
+VIA JSON, VIA CSV  `_via_img_metadata`, `regions`,       bounding boxes of shapes, the attribute with the
                    `metadata` of VIA 3;                  label; attributes `ignore`, `difficult`, `crowd`
                    `region_shape_attributes`
-LabelMe JSON       `shapes`, a folder of these           boxes around its shapes, label; flags as of VIA
+LabelMe JSON       `shapes`, a folder of these           bounding boxes of shapes, label; flags as in VIA
 imglab XML         `<dataset>`                           `box` and `label`; `ignore`, `difficult`
-FDDB ellipses      name, count, lines of 6 numbers       the smallest box around each ellipse
+FDDB ellipses      name, count, lines of 5 or 6 numbers  bounding boxes of ellipses; nothing
 WIDER list         name, count, lines of 4 or 10         boxes; `invalid`, and `blur` 2
-MATLAB table       `imageFilename` in the first line     boxes counted from 1; columns are labels
+MATLAB table       `imageFilename` in the first line     boxes (1-based), columns as labels; nothing
 =================  ====================================  ====================================================
 
-Boxes are those of the upright picture. Where a file tells the size of a picture, and it is the one before EXIF turned
-it by 90 degrees, the boxes are turned, too; any other size is a fault, for the boxes would lie elsewhere.
+Boxes refer to the upright picture. If a file gives the size of a picture before its EXIF rotation by 90 degrees, the
+boxes are rotated, too; with any other wrong size, the picture is reported and left out, as its boxes would be
+misplaced.
 
-globox and supervision read some of these formats; both drag in much, and neither keeps the flags nor bounds what it
-reads.
+globox and supervision read some of these formats, but have many dependencies, drop the flags, and set no limits to what
+they read.
 """
 
 from __future__ import annotations
@@ -37,12 +38,13 @@ import msgspec
 from vjcascade.errors import ImageError, SourceError
 from vjcascade.formats.annotations.coco import read_coco
 from vjcascade.formats.annotations.counted_blocks import numbers_in_blocks
-from vjcascade.formats.annotations.csv_tables import is_csv, lacks_names, read_csv
+from vjcascade.formats.annotations.csv_tables import is_csv, lacks_header, read_csv
 from vjcascade.formats.annotations.fddb import N_NUMBERS as FDDB_NUMBERS, read_fddb
 from vjcascade.formats.annotations.imglab import read_imglab
 from vjcascade.formats.annotations.labelme import labelme_files, read_labelme
 from vjcascade.formats.annotations.matlab_tables import is_matlab_table, read_matlab_table
 from vjcascade.formats.annotations.opencv_lists import read_boxes_list, read_opencv_list
+from vjcascade.formats.annotations.orientation import upright_box
 from vjcascade.formats.annotations.pictures import (
     AnnotatedPicture,
     Annotations,
@@ -50,7 +52,6 @@ from vjcascade.formats.annotations.pictures import (
     decoded,
     read_json_bytes,
 )
-from vjcascade.formats.annotations.turning import turned_box
 from vjcascade.formats.annotations.vec_files import is_vec
 from vjcascade.formats.annotations.via import is_via_csv, is_via_json, read_via_csv, read_via_json
 from vjcascade.formats.annotations.voc import annotation_files, read_voc
@@ -60,46 +61,46 @@ from vjcascade.imaging import image_header
 from vjcascade.types import Size
 
 Reader = Callable[[Path, Sequence[Path]], Annotations]
-"""Reads a file or folder; pictures are looked for in the folders given first."""
+"""Reads a file or folder; the folders are searched for pictures first."""
 
 HEAD = 2**16
-"""Characters at the beginning of a text that tell its format."""
+"""Bytes at the beginning of a file from which its format is recognised."""
 
 
 def read_annotations(
     path: Path, *, pictures: Sequence[Path] = (), splits: Sequence[str] = ("train",)
 ) -> Annotations:
-    """Read annotations; what is in the file, not its name, tells its format.
+    """Read annotations; the format is recognised by the content of the file, not by its name.
 
     Parameters
     ----------
     path : Path
         A file or folder in one of the formats above.
     pictures : sequence of Path
-        Folders where the pictures are looked for first.
+        Folders to search for the pictures first.
     splits : sequence of str
-        Which part of a data set of YOLO is read, if it has several: the first of these.
+        The split of a YOLO data set to read: the first of these that it has.
 
     Returns
     -------
     Annotations
-        Objects of all kinds; see `Annotations.of_label`.
+        Objects of all labels; see `Annotations.of_label`.
 
     Raises
     ------
     SourceError
-        If nothing can be read, or a folder tells no boxes. Parts that are wrong are among the faults.
+        If nothing can be read, or a folder has no annotations. Invalid parts of a file are among the faults.
     """
     reader = reader_of(path)
     if reader is None:
-        raise SourceError(f"{path} is a folder, which tells no boxes")
+        raise SourceError(f"{path} is a folder without annotations; give a file or folder of annotations")
     if reader is read_yolo:
         return upright(read_yolo(path, pictures, splits))
     return upright(reader(path, pictures))
 
 
-def tells_boxes(path: Path) -> bool:
-    """Tell whether a file or folder says where objects are in pictures, and does not only name or hold them.
+def contains_boxes(path: Path) -> bool:
+    """Return whether a file or folder contains boxes in pictures, and not only pictures or their names.
 
     Raises
     ------
@@ -108,7 +109,7 @@ def tells_boxes(path: Path) -> bool:
 
     Examples
     --------
-    >>> tells_boxes(Path())
+    >>> contains_boxes(Path())
     False
     """
     if path.is_file() and is_vec(path):
@@ -118,7 +119,7 @@ def tells_boxes(path: Path) -> bool:
 
 
 def reader_of(path: Path) -> Reader | None:
-    """Return what reads a file or folder; None for a folder that tells no boxes.
+    """Return the reader of a file or folder; None for a folder without annotations.
 
     Raises
     ------
@@ -146,7 +147,7 @@ def _head(path: Path) -> str:
 
 
 def _reader_of_file(path: Path) -> Reader:
-    if not path.is_file():  # a device without an end, or nothing
+    if not path.is_file():  # a device, which may be endless, or nothing
         return read_opencv_list
     head = _head(path)
     if head.startswith("["):
@@ -161,7 +162,7 @@ def _reader_of_file(path: Path) -> Reader:
         (is_via_csv, read_via_csv),
         (is_matlab_table, read_matlab_table),
         (is_csv, read_csv),
-        (lacks_names, read_csv),  # which says that they are missing
+        (lacks_header, read_csv),  # which reports that the header is missing
         (lambda text: is_label_line(text.partition("\n")[0]), read_yolo),
         (lambda text: numbers_in_blocks(text) in FDDB_NUMBERS, read_fddb),
         (lambda text: numbers_in_blocks(text) in WIDER_NUMBERS, read_wider),
@@ -177,7 +178,7 @@ def _reader_of_json(path: Path) -> Reader:
         place = _BYTE.search(str(error))
         n_before = 0 if place is None else data.count(b"\n", 0, int(place[1]))
         line = "" if place is None else f":{n_before + 1}"
-        raise SourceError(f"{path}{line}: this is no JSON ({error}); save or copy it again") from None
+        raise SourceError(f"{path}{line}: invalid JSON ({error}); save or copy the file again") from None
     if "images" in keys or "annotations" in keys:
         return read_coco
     if "shapes" in keys:
@@ -186,24 +187,24 @@ def _reader_of_json(path: Path) -> Reader:
 
 
 _BYTE = re.compile(r"\(byte (\d+)\)")
-"""Where it is that msgspec finds something wrong."""
+"""The position in an error message of msgspec."""
 
 
 def _reader_of_xml(head: str, path: Path) -> Reader:
     if "<annotations>" in head and "<annotation>" not in head:
         raise SourceError(
-            f"{path}: this is CVAT's own XML, which is not read; export the task from there as COCO, YOLO or Pascal VOC"
+            f"{path}: CVAT's own XML cannot be read; export the task from CVAT as COCO, YOLO or Pascal VOC"
         )
     if "<annotation" in head:
         return read_voc
-    return read_imglab if "<dataset" in head else read_opencv_list  # says that it is a model or the like
+    return read_imglab if "<dataset" in head else read_opencv_list  # which reports a model or other XML
 
 
 def upright(read: Annotations) -> Annotations:
-    """Return annotations with boxes in upright pictures, and without pictures of another size than they were made for.
+    """Return annotations with boxes in upright pictures, without pictures of another size than in the file.
 
-    Pictures that cannot be opened stay as they are: whoever opens them says why. So do those without objects, which are
-    not opened: there may be a hundred thousand of them.
+    Pictures that cannot be opened are kept: the error is reported where they are used. Those without objects are kept
+    without opening them, as there may be a hundred thousand.
     """
     pictures: list[AnnotatedPicture] = []
     faults = list(read.faults)
@@ -216,13 +217,13 @@ def upright(read: Annotations) -> Annotations:
         if picture.size == size:
             pictures.append(picture)
         elif size is not None and picture.size == size[::-1] and orientation > 4:
-            pictures.append(_turned(picture, size, orientation))
+            pictures.append(_rotated(picture, size, orientation))
         else:
             faults.append(
                 Fault(
                     picture.place,
-                    f"{picture.name}: its boxes are for {picture.size} pixels, and the picture has {size}: they would "
-                    "lie elsewhere; give the picture that was annotated",
+                    f"{picture.name}: its boxes are for {picture.size} pixels, but the picture has {size}; use the "
+                    "picture that was annotated",
                 )
             )
     return Annotations(
@@ -230,7 +231,7 @@ def upright(read: Annotations) -> Annotations:
     )
 
 
-def _turned(picture: AnnotatedPicture, size: Size, orientation: int) -> AnnotatedPicture:
+def _rotated(picture: AnnotatedPicture, size: Size, orientation: int) -> AnnotatedPicture:
     stored = Size(size.height, size.width)
-    objects = tuple(one._replace(box=turned_box(one.box, stored, orientation)) for one in picture.objects)
+    objects = tuple(one._replace(box=upright_box(one.box, stored, orientation)) for one in picture.objects)
     return picture._replace(objects=objects, size=size)

@@ -1,4 +1,4 @@
-"""Shapes of annotation tools: boxes around polygons, circles and ellipses, and why some are ignored."""
+"""Shapes of annotation tools: bounding boxes of polygons, circles and ellipses, and flags among their attributes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from vjcascade.formats.annotations.pictures import Coordinates, Flag, brief, che
 
 
 def box_of_points(xs: Sequence[float], ys: Sequence[float]) -> Coordinates:
-    """Return the box around points.
+    """Return the bounding box of points.
 
     Raises
     ------
     ValueError
-        If there are none, or a coordinate without the other, or a number that no picture has.
+        If there are no points, the numbers of x and y differ, or a number is not one that a picture can have.
 
     Examples
     --------
@@ -23,33 +23,35 @@ def box_of_points(xs: Sequence[float], ys: Sequence[float]) -> Coordinates:
     (1.0, 5.0, 2.0, 4.0)
     """
     if len(xs) != len(ys) or not xs:
-        raise ValueError(f"it has {len(xs)} numbers x and {len(ys)} numbers y; points need as many of both")
+        raise ValueError(
+            f"it has {len(xs)} x and {len(ys)} y coordinates; the numbers must be equal and above 0"
+        )
     for numbers in (xs, ys):
         checked_box([min(numbers), max(numbers), 0, 0])
     return checked_box([min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys)])
 
 
 def box_of_ellipse(center: Sequence[float], radii: Sequence[float], angle: float = 0.0) -> Coordinates:
-    """Return the smallest upright box that an ellipse fits into.
+    """Return the bounding box of an ellipse.
 
     Parameters
     ----------
     center : sequence of float
         x and y.
     radii : sequence of float
-        Along its first axis and across; both the same for a circle.
+        Half axes a and b; equal for a circle.
     angle : float
-        Of the first axis with the x axis, in radians.
+        From the x axis to the first axis, in radians.
 
     Returns
     -------
     Coordinates
-        Twice as wide as `sqrt((a cos)^2 + (b sin)^2)`, and twice as high as `sqrt((a sin)^2 + (b cos)^2)`.
+        Its width is `2 sqrt((a cos)^2 + (b sin)^2)`, its height `2 sqrt((a sin)^2 + (b cos)^2)`.
 
     Raises
     ------
     ValueError
-        If a number is not one that a picture has.
+        If a number is not one that a picture can have.
 
     Examples
     --------
@@ -59,14 +61,14 @@ def box_of_ellipse(center: Sequence[float], radii: Sequence[float], angle: float
     (x, y), (along, across) = center, radii
     checked_box([x, y, along, across])
     if not math.isfinite(angle):
-        raise ValueError(f"{angle} is no angle")
+        raise ValueError(f"{angle} is not a valid angle")
     cos, sin = math.cos(angle), math.sin(angle)
     half_width, half_height = math.hypot(along * cos, across * sin), math.hypot(along * sin, across * cos)
     return checked_box([x - half_width, y - half_height, 2 * half_width, 2 * half_height])
 
 
 def flag_among(attributes: Mapping[str, Any]) -> Flag:
-    """Return why an object is to be ignored, by attributes that go by that name and are switched on.
+    """Return the flag of an object, from attributes of that name that are on.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Annotations in an archive or below an address."""
+"""Annotations in an archive or at a URL."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from vjcascade.storage import Place, StoredFile
 _SUFFIXES = frozenset(
     {".xml", ".json", ".csv", ".txt", ".dat", ".lst", ".list", ".yaml", ".yml", ".tsv", ".vec", ".mat"}
 )
-_SAY_NOTHING = ("readme", "license", "licence", "copying", "changelog")
+_NO_ANNOTATIONS = ("readme", "license", "licence", "copying", "changelog")
 _SHAPES = b'"shapes"'
-"""What a file of LabelMe beside a picture has, and one of WebDataset has not."""
+"""Tells a LabelMe file beside a picture from one of WebDataset."""
 
 
 def local_annotations(place: Place) -> Path | None:
-    """Return annotations that lie in a place, with their pictures, as a local copy; None where there are none.
+    """Return the annotations in a place as a local copy with the pictures; None if there are none.
 
-    A place that holds pictures alone is not copied: they are read where they are. Text files that WebDataset keeps
-    beside each picture are no annotations.
+    A place that contains only pictures is not copied: they are read directly. Text files that WebDataset has beside
+    each picture are not annotations.
 
     Parameters
     ----------
     place : Place
-        An archive, a set of shards, or an address.
+        An archive, a set of shards, or a URL.
 
     Returns
     -------
@@ -37,7 +37,7 @@ def local_annotations(place: Place) -> Path | None:
     Raises
     ------
     SourceError
-        If it cannot be told which file is meant, or the disk has no room for a copy.
+        If there are several files of annotations, or the disk has no room for a copy.
     """
     found = _annotations(place)
     if not found:
@@ -49,8 +49,8 @@ def local_annotations(place: Place) -> Path | None:
     named = [label for label in labels if PurePosixPath(label).name == LIST_NAME] or labels
     if len(named) > 1:
         raise SourceError(
-            f"{place.name}: which of its files tells of the pictures? {', '.join(sorted(named)[:3])} and so on; leave "
-            "one, or unpack it and give the file"
+            f"{place.name} has {len(named)} files that may be annotations, such as {', '.join(sorted(named)[:3])}; "
+            "keep only one of them, or unpack the archive and give the file"
         )
     return copy / named[0]
 
@@ -59,7 +59,7 @@ def _annotations(place: Place) -> list[StoredFile]:
     others = [
         one
         for one in place.others(IMAGE_SUFFIXES)
-        if one.suffix.lower() in _SUFFIXES and not one.name.lower().startswith(_SAY_NOTHING)
+        if one.suffix.lower() in _SUFFIXES and not one.name.lower().startswith(_NO_ANNOTATIONS)
     ]
     stems = {_stem(one) for one in place.pictures(IMAGE_SUFFIXES)}
     beside = [one for one in others if one.suffix.lower() in {".txt", ".json"} and _stem(one) in stems]

@@ -1,8 +1,7 @@
-"""Annotations written as other tools keep theirs: OpenCV's list, VIA, LabelMe, imglab, FDDB, WIDER, MATLAB.
+"""Writing of annotations in formats of other tools: OpenCV list, VIA, LabelMe, imglab, FDDB, WIDER, MATLAB.
 
-What a format has no place for is left out, as its reader tells: OpenCV's list and those of FDDB and WIDER hold no
-labels; OpenCV's list, FDDB's and MATLAB's table hold no objects to ignore, and OpenCV's list only whole pixels. Scores
-are in none of them.
+What a format cannot express is left out: lists of OpenCV, FDDB and WIDER have no labels; OpenCV lists, FDDB lists and
+MATLAB tables have no objects to ignore, and OpenCV lists only whole pixels. None of them has scores.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from vjcascade.errors import SourceError
 from vjcascade.formats.annotations.pictures import AnnotatedObject, AnnotatedPicture, NameOf
 
 DIGITS = 6
-"""Of numbers that are calculated."""
+"""Decimals of computed numbers."""
 
 Files = dict[Path, str]
 
@@ -54,7 +53,7 @@ def _via(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameOf) -> F
 
 
 def _via_csv(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameOf) -> Files:
-    """Return a table as VIA exports it."""
+    """Return a CSV as VIA exports it."""
     columns = (
         "filename file_size file_attributes region_count region_id region_shape_attributes region_attributes"
     )
@@ -71,7 +70,7 @@ def _via_csv(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameOf) 
 def labelme_files_of(
     names: Mapping[Path, Path], pictures: Sequence[AnnotatedPicture], name_of: NameOf
 ) -> Files:
-    """Return a file of LabelMe's for each picture.
+    """Return a LabelMe file for each picture.
 
     Parameters
     ----------
@@ -80,7 +79,7 @@ def labelme_files_of(
     pictures : sequence of AnnotatedPicture
         With their sizes.
     name_of : callable
-        What a picture is called in its file.
+        Returns the picture's name for its file.
 
     Returns
     -------
@@ -90,7 +89,7 @@ def labelme_files_of(
     Raises
     ------
     SourceError
-        If the size of a picture is not known.
+        If the size of a picture is unknown.
     """
     files = {}
     for picture in pictures:
@@ -134,7 +133,7 @@ def _imglab(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameOf) -
 
 
 def _fddb(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameOf) -> Files:
-    """Return a list of ellipses, each the one that fits into its box; the longer half axis comes first."""
+    """Return a list of ellipses, each inscribed in its box; the longer half axis comes first."""
     lines = []
     for picture in pictures:
         lines += [_in_a_line(name_of(picture)), str(len(picture.boxes))]
@@ -146,7 +145,7 @@ def _fddb(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameOf) -> 
 
 
 def _wider(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameOf) -> Files:
-    """Return a list like those of WIDER FACE; objects to ignore are invalid, difficult ones heavily blurred."""
+    """Return a list like WIDER FACE's; ignored objects and crowds are invalid, difficult ones heavily blurred."""
     lines = []
     for picture in pictures:
         lines += [_in_a_line(name_of(picture)), str(len(picture.objects))]
@@ -158,7 +157,7 @@ def _wider(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameOf) ->
 
 
 def _matlab(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameOf) -> Files:
-    """Return a table of ground truth with a column for each label; pixels are counted from 1."""
+    """Return a ground truth table with a column for each label; pixels are counted from 1."""
     labels = list(dict.fromkeys(one.label for picture in pictures for one in picture.objects)) or ["object"]
     rows: list[list[object]] = [["imageFilename", *labels]]
     for picture in pictures:
@@ -182,7 +181,7 @@ ONE_FILE: Mapping[str, tuple[str, Writer]] = {
     "wider": (".txt", _wider),
     "matlab": (".csv", _matlab),
 }
-"""Formats of one file each: how its name ends, and what writes it."""
+"""Formats with a single file: its suffix, and its writer."""
 
 
 def _rectangle(one: AnnotatedObject) -> dict[str, Any]:
@@ -196,13 +195,13 @@ def _attributes(one: AnnotatedObject) -> dict[str, Any]:
 def _in_a_line(name: str) -> str:
     if "\n" in name or "\r" in name:
         raise SourceError(
-            f"{name!r}: a name with a line break has no place in a list; rename the file, or write JSON"
+            f"{name!r}: a list cannot contain a name with a line break; rename the file, or write JSON"
         )
     return name
 
 
 def _number(number: float) -> str:
-    """Return a number as short as it can be read again."""
+    """Return the shortest text from which a number is read back exactly."""
     return str(int(number)) if number == int(number) else repr(float(number))
 
 

@@ -1,11 +1,11 @@
-"""Files of `opencv_createsamples`, `.vec`: crops of one size as 16-bit grey levels.
+"""`.vec` files of `opencv_createsamples`: crops of one size as 16-bit grey levels.
 
-A header of 12 bytes, little endian: how many samples there are, how many pixels each has, and two numbers that nobody
-reads. Then for each sample a byte that nobody reads and its pixels, row by row. Width and height are not in the file:
-the wrong ones shear the crops, so they are checked against what the pixels look like. No library reads it.
+A little-endian header of 12 bytes: the number of samples, the number of pixels in each, and two unused numbers. Then
+for each sample an unused byte and its pixels, row by row. The file does not contain width and height: wrong ones shear
+the crops, so the size is checked, or guessed, by how smooth it makes the crops. No library reads this format.
 
-A size that is given is obeyed, with a note if another one looks right. Of an old command line, where `-w` and `-h` are
-easily swapped, it is refused first (`refuse_unlikely_size`): whoever is sure gives it in the words of ``vjcascade``.
+A given size is used, with a note if another one is more likely. On a command line of OpenCV's programs, where `-w` and
+`-h` are easily swapped, an unlikely size is refused (`refuse_unlikely_size`), and can be confirmed with `--window`.
 """
 
 from __future__ import annotations
@@ -25,35 +25,35 @@ from vjcascade.messages import pluralize
 from vjcascade.types import Size
 
 HEADER = np.dtype([("n_samples", "<i4"), ("n_pixels", "<i4"), ("unused", "<i2", (2,))])
-"""What a file begins with."""
+"""The header of a file."""
 
 MAX_SIDE = 256
-"""Longest side of a sample: no window of a cascade is longer."""
+"""Longest side of a sample, that of the largest window of a cascade."""
 
 MIN_SIDE = 4
 """Shortest side of a sample."""
 
 MAX_RATIO = 6
-"""Of sizes that are guessed, the longer side is at most so many times the shorter."""
+"""Largest ratio of the longer to the shorter side in a guessed size."""
 
 WORSE = 1.25
-"""A size is doubted if another one makes the crops so many times smoother. Of faces and cars, the swapped sides were
+"""A size is doubted if another one makes the crops smoother by this factor. For faces and cars, swapped sides made them
 rougher by factors from 1.37 (ten crops) to 4.8."""
 
 CLEARER = 1.15
-"""A size is guessed if it makes the crops so many times smoother than any other, or else is a square."""
+"""A size is guessed if it makes the crops smoother than all others by this factor; otherwise only a square is."""
 
 SEEN = 500
-"""Samples that are looked at to tell their size."""
+"""Samples from which the size is guessed."""
 
 SHOWN = 6
-"""Sizes that messages name."""
+"""Sizes that are named in messages."""
 
 MAX_BYTES = 2**33
 """Largest file read: millions of samples."""
 
 BLOCK_BYTES = 2**26
-"""Bytes that are read at a time."""
+"""Bytes read at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class VecSamples:
     windows : ndarray of shape (n, height, width), dtype uint8
         Grey levels; n > 0.
     notes : tuple of str
-        What is odd about the file.
+        Irregularities of the file.
     """
 
     windows: NDArray[np.uint8]
@@ -78,7 +78,7 @@ class VecSamples:
 
 
 def is_vec(path: Path) -> bool:
-    """Tell whether a file is a `.vec`: by its suffix, or by a header that fits its length to the byte.
+    """Return whether a file is a `.vec`, by its suffix or by a header that fits its length exactly.
 
     Examples
     --------
@@ -98,15 +98,15 @@ def is_vec(path: Path) -> bool:
 
 
 def read_vec(path: str | os.PathLike[str], size: Size | None = None) -> VecSamples:
-    """Read a `.vec` as OpenCV does: as many samples as its header says, of each pixel the lower byte.
+    """Read a `.vec` as OpenCV does: the number of samples in its header, and the low byte of each pixel.
 
     Parameters
     ----------
     path : path-like
         The file.
     size : Size, optional
-        Width and height of the samples, obeyed with a note if they look like another size; if not given, the size
-        that makes them smoothest, or nearly so and is a square.
+        Width and height of the samples; a note says if another size is more likely. If not given, the size that makes
+        them smoothest, or a square if that is nearly as smooth.
 
     Returns
     -------
@@ -116,9 +116,8 @@ def read_vec(path: str | os.PathLike[str], size: Size | None = None) -> VecSampl
     Raises
     ------
     SourceError
-        If the file is shorter than its header says, is no `.vec`, `size` has another number of pixels than its
-        samples, or is not given and cannot be derived from them; the message names the counts, or the sizes that there
-        may be.
+        If the file is not a `.vec` or is truncated; if `size` does not fit the number of pixels in a sample; or if it
+        is not given and cannot be guessed. The message names the numbers or the possible sizes.
 
     Examples
     --------
@@ -132,30 +131,30 @@ def read_vec(path: str | os.PathLike[str], size: Size | None = None) -> VecSampl
     path = Path(path)
     pixels, notes = _read_pixels(path)
     ranked = _checked_sizes(path, pixels, size)
-    chosen = _told_size(path, ranked) if size is None else size
+    chosen = _guessed_size(path, ranked) if size is None else size
     if size is not None and (smoothest := _likelier(pixels, size, ranked)):
         notes.append(
-            f"{path.name}: samples are read as {size}, as was said, but look like {smoothest}"
-            f"{_swapped(size, smoothest)}: as {size}, the rows of their pixels do not fit together; if that was not "
-            f"meant, give --window {smoothest}"
+            f"{path.name}: samples are read as {size}, as requested, but look like {smoothest}"
+            f"{_swapped(size, smoothest)}, as their rows do not fit together as {size}; if {size} is wrong, give "
+            f"--window {smoothest}"
         )
     return VecSamples(pixels.reshape(-1, chosen.height, chosen.width), tuple(notes))
 
 
 def refuse_unlikely_size(path: str | os.PathLike[str], size: Size) -> None:
-    """Refuse a size that samples do not look like, as one with the sides swapped.
+    """Refuse a size that samples do not look like, for example one with swapped sides.
 
     Parameters
     ----------
     path : path-like
         The file.
     size : Size
-        Width and height of the samples, as an old command line says.
+        Width and height of the samples, from a command line of OpenCV's programs.
 
     Raises
     ------
     SourceError
-        If another size makes the samples much smoother; both are named, and how to insist. Or as `read_vec`.
+        If another size makes the samples much smoother; the message tells how to confirm the size. Or as `read_vec`.
 
     Examples
     --------
@@ -168,14 +167,14 @@ def refuse_unlikely_size(path: str | os.PathLike[str], size: Size) -> None:
     smoothest = _likelier(pixels, size, _checked_sizes(path, pixels, size))
     if smoothest is not None:
         raise SourceError(
-            f"{path}: samples of {pixels.shape[1]} pixels may be {size} or {smoothest}, and look like {smoothest}"
-            f"{_swapped(size, smoothest)}: as {size}, the rows of their pixels do not fit together; give the size "
-            f"{smoothest}, or, if {size} is right, --window {size} in the place of -w and -h, which is obeyed"
+            f"{path}: samples of {pixels.shape[1]} pixels may be {size} or {smoothest}, but look like {smoothest}"
+            f"{_swapped(size, smoothest)}, as their rows do not fit together as {size}; give the size {smoothest} or, "
+            f"if {size} is right, --window {size} instead of -w and -h"
         )
 
 
 def write_vec(path: str | os.PathLike[str], windows: NDArray[np.uint8]) -> None:
-    """Write crops as a `.vec` that OpenCV reads; whole or not at all, and read again before it counts as written.
+    """Write crops as a `.vec` that OpenCV reads, atomically, and verify it by reading it again.
 
     Parameters
     ----------
@@ -187,18 +186,20 @@ def write_vec(path: str | os.PathLike[str], windows: NDArray[np.uint8]) -> None:
     Raises
     ------
     SourceError
-        If there is no crop, or their size is none that a window can have.
+        If there are no crops, or no window can have their size.
     OSError
-        If the file cannot be written, or reads otherwise than it was written.
+        If the file cannot be written, or differs when it is read again.
     """
     path = Path(path)
     if windows.ndim != 3 or windows.dtype != np.uint8 or len(windows) == 0:
         raise SourceError(
-            f"{path}: crops of shape (n, height, width) and dtype uint8 are needed, not {windows.shape} {windows.dtype}"
+            f"{path}: crops must have shape (n, height, width) and dtype uint8, not {windows.shape} and {windows.dtype}"
         )
     n_samples, height, width = windows.shape
     if not (min(width, height) >= MIN_SIDE and max(width, height) <= MAX_SIDE):
-        raise SourceError(f"{path}: crops of {width}x{height} pixels; sides must be {MIN_SIDE} to {MAX_SIDE}")
+        raise SourceError(
+            f"{path}: crops of {width}x{height} pixels; sides must be {MIN_SIDE} to {MAX_SIDE}; resize them"
+        )
     header = np.array([(n_samples, width * height, (0, 0))], HEADER)
     samples = np.zeros(n_samples, _sample(width * height))
     samples["pixels"] = windows.reshape(n_samples, -1)
@@ -206,7 +207,7 @@ def write_vec(path: str | os.PathLike[str], windows: NDArray[np.uint8]) -> None:
     if path.is_file() and not np.array_equal(_read_pixels(path)[0], windows.reshape(n_samples, -1)):
         path.unlink()
         raise OSError(
-            errno.EIO, "it reads otherwise than it was written, and was removed; check the disk", str(path)
+            errno.EIO, "it differs from what was written, and was removed; check the disk", str(path)
         )
 
 
@@ -215,15 +216,15 @@ def _sample(n_pixels: int) -> np.dtype[np.void]:
 
 
 def _length(n_samples: int, n_pixels: int) -> int:
-    """Return how many bytes a file has."""
+    """Return the length of a file in bytes."""
     return HEADER.itemsize + n_samples * (1 + 2 * n_pixels)
 
 
 def _read_pixels(path: Path) -> tuple[NDArray[np.uint8], list[str]]:
-    """Return the lower bytes of all pixels, shape (n_samples, n_pixels)."""
+    """Return the low bytes of all pixels, shape (n_samples, n_pixels), and irregularities of the file."""
     try:
         if path.exists() and not path.is_file():
-            raise SourceError(f"{path} is no regular file; give a .vec of opencv_createsamples")
+            raise SourceError(f"{path} is not a regular file; give a .vec of opencv_createsamples")
         with path.open("rb") as file:
             n_samples, n_pixels, notes = _checked_header(path, file.read(HEADER.itemsize))
             pixels = np.empty((n_samples, n_pixels), np.uint8)
@@ -234,7 +235,7 @@ def _read_pixels(path: Path) -> tuple[NDArray[np.uint8], list[str]]:
                 n_wanted = min(step, n_samples - start)
                 data = file.read(n_wanted * sample.itemsize)
                 if len(data) < n_wanted * sample.itemsize:
-                    raise SourceError(f"{path} became shorter while it was read")
+                    raise SourceError(f"{path} was truncated while it was read")
                 values = np.frombuffer(data, sample)["pixels"]
                 pixels[start : start + n_wanted] = values.astype(np.uint8)
                 n_wide += int(((values < 0) | (values > 255)).any(axis=1).sum())
@@ -242,43 +243,41 @@ def _read_pixels(path: Path) -> tuple[NDArray[np.uint8], list[str]]:
         raise SourceError(f"{path} cannot be read: {error.strerror}") from error
     if n_wide:
         notes.append(
-            f"{path.name}: {pluralize(n_wide, 'sample')} with values beyond 0 to 255, of which the lower byte counts"
+            f"{path.name}: {pluralize(n_wide, 'sample')} with values outside of 0 to 255, of which the low byte is used"
         )
     return pixels, notes
 
 
 def _checked_header(path: Path, head: bytes) -> tuple[int, int, list[str]]:
-    """Return the numbers of samples and of pixels in each, and what is odd.
+    """Return the number of samples, the number of pixels in each, and irregularities.
 
     Raises
     ------
     SourceError
-        If the file is no `.vec`, or shorter than these say.
+        If the file is not a `.vec`, or too short for these.
     """
     advice = "make it again with opencv_createsamples, or copy it again"
     if len(head) < HEADER.itemsize:
         raise SourceError(
-            f"{path} has {len(head)} bytes, and the header of a .vec has {HEADER.itemsize}; {advice}"
+            f"{path} has {len(head)} bytes, but the header of a .vec has {HEADER.itemsize}; {advice}"
         )
     n_samples, n_pixels, _ = np.frombuffer(head, HEADER)[0].tolist()
     if not (n_samples > 0 and MIN_SIDE**2 <= n_pixels <= MAX_SIDE**2):
         raise SourceError(
-            f"{path} is no .vec of samples: its header says {pluralize(n_samples, 'sample')} of {n_pixels} "
+            f"{path} is not a valid .vec: its header says {pluralize(n_samples, 'sample')} of {n_pixels} "
             f"pixels; {advice}"
         )
     there, expected = path.stat().st_size, _length(n_samples, n_pixels)
     if there < expected:
         n_whole = (there - HEADER.itemsize) // (1 + 2 * n_pixels)
         raise SourceError(
-            f"{path} is cut off: its header says {pluralize(n_samples, 'sample')} of {n_pixels} pixels, {expected} "
-            f"bytes, and it has {there}, {pluralize(n_whole, 'whole sample')}; {advice}"
+            f"{path} is truncated: its header says {pluralize(n_samples, 'sample')} of {n_pixels} pixels, {expected} "
+            f"bytes, but it has {there}, {pluralize(n_whole, 'whole sample')}; {advice}"
         )
     if expected > MAX_BYTES:
-        raise SourceError(f"{path}: {n_samples:,} samples of {n_pixels} pixels are too many; part the file")
+        raise SourceError(f"{path}: {n_samples:,} samples of {n_pixels} pixels are too many; split the file")
     more = there - expected
-    notes = (
-        [f"{path.name}: {pluralize(more, 'byte')} behind the last sample, which nobody reads"] if more else []
-    )
+    notes = [f"{path.name}: {pluralize(more, 'byte')} after the last sample, not read"] if more else []
     return n_samples, n_pixels, notes
 
 
@@ -288,29 +287,29 @@ def _checked_sizes(path: Path, pixels: NDArray[np.uint8], size: Size | None) -> 
     Raises
     ------
     SourceError
-        If there is none, or the one given has another number of pixels.
+        If there are none, or the given one has another number of pixels.
     """
     n_pixels = pixels.shape[1]
     ranked = _ranked_sizes(pixels)
     if not ranked:
         raise SourceError(
-            f"{path}: samples of {n_pixels} pixels have no sides of {MIN_SIDE} to {MAX_SIDE} pixels"
+            f"{path}: samples of {n_pixels} pixels cannot have sides of {MIN_SIDE} to {MAX_SIDE} pixels"
         )
     if size is not None and size.width * size.height != n_pixels:
         raise SourceError(
-            f"{path}: samples of {n_pixels} pixels are not {size}, which has {size.width * size.height}; they may be "
+            f"{path}: samples have {n_pixels} pixels, but {size} has {size.width * size.height}; they may be "
             f"{_named(ranked)}"
         )
     return ranked
 
 
-def _told_size(path: Path, ranked: Sequence[tuple[float, Size]]) -> Size:
-    """Return the size that samples look like.
+def _guessed_size(path: Path, ranked: Sequence[tuple[float, Size]]) -> Size:
+    """Return the most likely size of samples.
 
     Raises
     ------
     SourceError
-        If there are several.
+        If several are similarly likely.
     """
     best, smoothest = ranked[0]
     alike = [one for roughness, one in ranked if roughness < CLEARER * best or one == smoothest]
@@ -324,7 +323,7 @@ def _told_size(path: Path, ranked: Sequence[tuple[float, Size]]) -> Size:
 
 
 def _likelier(pixels: NDArray[np.uint8], size: Size, ranked: Sequence[tuple[float, Size]]) -> Size | None:
-    """Return the size that samples look like much more than like the one given, if there is one."""
+    """Return a size that is much more likely than the given one, if there is one."""
     best, smoothest = ranked[0]
     return None if _roughness(pixels, size.width) <= WORSE * best else smoothest
 
@@ -334,7 +333,7 @@ def _swapped(size: Size, other: Size) -> str:
 
 
 def _ranked_sizes(pixels: NDArray[np.uint8]) -> list[tuple[float, Size]]:
-    """Return the sizes that samples may have, with how rough each makes them; the smoothest first."""
+    """Return the sizes that samples may have with their roughness, the smoothest first."""
     n_pixels = pixels.shape[1]
     sizes = [
         Size(width, n_pixels // width) for width in range(MIN_SIDE, MAX_SIDE + 1) if n_pixels % width == 0
@@ -345,7 +344,7 @@ def _ranked_sizes(pixels: NDArray[np.uint8]) -> list[tuple[float, Size]]:
 
 
 def _roughness(pixels: NDArray[np.uint8], width: int) -> float:
-    """Return by how much pixels differ, on the average, from those below them."""
+    """Return the mean absolute difference of pixels to those below them."""
     some = pixels[:: max(len(pixels) // SEEN, 1)].astype(np.int16)
     return float(np.abs(some[:, width:] - some[:, :-width]).mean())
 

@@ -1,8 +1,8 @@
 """VGG Image Annotator: its JSON (a project of VIA 2 or 3, or the annotations alone) and the CSV of VIA 1 and 2.
 
-Rectangles are taken as they are; of circles, ellipses, polygons and polylines, the box around them. Points are no boxes
-and are not read. The label is the region's attribute named `label`, `class`, `name`, `type`, `category` or `object`, or
-its only one. An attribute `ignore`, `difficult` or `crowd` marks regions to ignore. No maintained library reads it.
+Circles, ellipses, polygons and polylines become their bounding boxes. Points are not read, as they have no box. The
+label is the region's attribute named `label`, `class`, `name`, `type`, `category` or `object`, or its only attribute.
+An attribute `ignore`, `difficult` or `crowd` marks regions to ignore. No maintained library reads this format.
 """
 
 from __future__ import annotations
@@ -32,13 +32,12 @@ from vjcascade.formats.annotations.shapes import box_of_ellipse, box_of_points, 
 from vjcascade.messages import pluralize
 
 _LABELS = ("label", "class", "name", "type", "category", "object")
-"""Attributes that are the label, the first first."""
+"""Names of attributes with the label, in order of preference."""
 
 COLUMNS = ("filename", "region_shape_attributes", "region_attributes")
-"""Of its CSV; files of VIA 1 begin with `#filename`."""
+"""Columns of its CSV; files of VIA 1 begin with `#filename`."""
 
 _PROJECT = "_via_img_metadata"
-
 
 _PROJECT_3 = frozenset({"file", "view", "metadata"})
 """Keys of a project of VIA 3."""
@@ -86,14 +85,14 @@ _SHAPES_3: Mapping[float, tuple[str, tuple[str, ...]]] = {
     3: ("circle", ("cx", "cy", "r")),
     4: ("ellipse", ("cx", "cy", "rx", "ry")),
 }
-"""The first number of `xy` in VIA 3, and what the others are."""
+"""Shapes of VIA 3 by the first number of `xy`, with the names of the other numbers."""
 
 _POINTS_3 = (5, 6, 7, 8)
-"""Lines, polylines, polygons and extreme points of a rectangle."""
+"""Shapes of VIA 3 given by points: lines, polylines, polygons and extreme points of a rectangle."""
 
 
 def is_via_json(keys: Mapping[str, bytes]) -> bool:
-    """Tell by the keys of a JSON object, and by what they stand for, whether it is VIA's.
+    """Return whether a JSON object is VIA's, by its keys and its first value.
 
     Examples
     --------
@@ -109,7 +108,7 @@ def is_via_json(keys: Mapping[str, bytes]) -> bool:
 
 
 def is_via_csv(text: str) -> bool:
-    r"""Tell by its first line whether a text is VIA's CSV.
+    r"""Return whether a text is VIA's CSV, by its first line.
 
     Examples
     --------
@@ -121,14 +120,14 @@ def is_via_csv(text: str) -> bool:
 
 
 def read_via_json(path: Path, first: Iterable[Path] = ()) -> Annotations:
-    """Read JSON of VIA.
+    """Read VIA JSON.
 
     Parameters
     ----------
     path : Path
         The file.
     first : iterable of Path
-        Folders where its pictures are looked for before that of the file.
+        Folders to search for its pictures before that of the file.
 
     Returns
     -------
@@ -147,7 +146,9 @@ def read_via_json(path: Path, first: Iterable[Path] = ()) -> Annotations:
             return _read_project_3(msgspec.json.decode(data, type=_Project3), _Reader(path, first))
         content = msgspec.json.decode(keys.get(_PROJECT, data), type=dict[str, _Picture])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise SourceError(f"{path} is JSON, but no annotations of VIA ({error})") from None
+        raise SourceError(
+            f"{path} is JSON, but not VIA annotations ({error}); save the project or export it again"
+        ) from None
     reader = _Reader(path, first)
     for place, picture in enumerate(content.values(), start=1):
         given = picture.regions or []
@@ -159,26 +160,26 @@ def read_via_json(path: Path, first: Iterable[Path] = ()) -> Annotations:
 
 
 def _read_project_3(project: _Project3, reader: _Reader) -> Annotations:
-    """Read a project of VIA 3, where files, views of them and what is marked in the views are apart."""
+    """Read a project of VIA 3, which lists files, views of files and regions of views separately."""
     files = {fid: (place, one.fname) for place, (fid, one) in enumerate(project.file.items(), start=1)}
     for place, name in files.values():
         reader.add(place, name)
     for key, one in project.metadata.items():
         view = project.view.get(str(one.vid), _View3())
         place, name = next((files[str(fid)] for fid in view.fid_list if str(fid) in files), (0, ""))
-        if not one.xy:  # about a file as a whole, or a time of a video
+        if not one.xy:  # metadata of a whole file, or of a time in a video
             continue
         region = _Region(_shape_3(one.xy), _attributes_3(one.av, project.attribute))
         if name:
             reader.add_region(place, name, region, f"metadata {key}: ")
         else:
-            reason = f"metadata {key}: its view {brief(str(one.vid))} shows none of the files"
+            reason = f"metadata {key}: its view {brief(str(one.vid))} refers to none of the files"
             reader.faults.append(Fault(0, reason, _label(region.region_attributes or {})))
     return reader.annotations("VIA JSON", "image")
 
 
 def _shape_3(xy: list[float]) -> dict[str, Any]:
-    """Return a shape of VIA 3 as VIA 2 writes it; one that is not known by its number."""
+    """Convert a shape of VIA 3 to the form of VIA 2; an unknown one is named by its number."""
     kind, *numbers = xy
     if kind in _POINTS_3:
         return {"name": "polygon", "all_points_x": numbers[::2], "all_points_y": numbers[1::2]}
@@ -187,7 +188,7 @@ def _shape_3(xy: list[float]) -> dict[str, Any]:
 
 
 def _attributes_3(values: Mapping[str, Any], known: Mapping[str, _Attribute3]) -> dict[str, Any]:
-    """Return attributes by their names, with the names of the options that are chosen."""
+    """Return attributes by their names, with the names of the chosen options."""
     found = {}
     for key, value in values.items():
         one = known.get(key, _Attribute3(key))
@@ -197,7 +198,7 @@ def _attributes_3(values: Mapping[str, Any], known: Mapping[str, _Attribute3]) -
 
 
 def read_via_csv(path: Path, first: Iterable[Path] = ()) -> Annotations:
-    """Read a CSV of VIA: a line for each region.
+    """Read VIA CSV, which has a line for each region.
 
     Parameters
     ----------
@@ -256,7 +257,7 @@ class _Reader:
         self.faults: list[Fault] = []
 
     def add(self, place: int, name: str) -> None:
-        """Look for a picture."""
+        """Find a picture and add it."""
         if name in self._found or name in self._missing:
             return
         try:
@@ -290,7 +291,7 @@ class _Reader:
         notes = self._finder.notes()
         if self._n_points:
             left_out = pluralize(self._n_points, "point")
-            notes.append(f"{self._path.name}: {left_out} left out, as points are no boxes")
+            notes.append(f"{self._path.name}: {left_out} left out, as points have no box")
         return Annotations(self._path, name, unit, pictures, tuple(self.faults), tuple(notes))
 
 
@@ -303,7 +304,7 @@ def _label(attributes: Mapping[str, Any]) -> str:
 
 
 def _word(value: Any) -> str:
-    """Return a value as a word; of check boxes, the one that is on."""
+    """Return a value as text; for check boxes, the checked ones."""
     if isinstance(value, dict):
         return ", ".join(sorted(name for name, is_on in value.items() if is_on))
     return value.strip() if isinstance(value, str) else ""
@@ -322,21 +323,21 @@ def _box(shape: Mapping[str, Any]) -> Coordinates:
             return box_of_ellipse((x, y), (along, across), _number(shape, "theta") if "theta" in shape else 0)
         case "polygon" | "polyline":
             return box_of_points(*(_numbers(shape, f"all_points_{axis}") for axis in "xy"))
-    raise ValueError(f"{brief(str(kind))!r} is no shape that is read")
+    raise ValueError(f"the shape {brief(str(kind))!r} is not supported")
 
 
 def _number(shape: Mapping[str, Any], name: str) -> float:
     value = shape.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{brief(str(value))!r} for {name} is no number")  # noqa: TRY004  of a file
+        raise ValueError(f"{name} is {brief(str(value))!r}, which is not a number")  # noqa: TRY004  of a file
     try:
         return float(value)
     except OverflowError:  # a whole number of more than 308 digits
-        raise ValueError(f"{brief(str(value))} for {name} is no number of pixels") from None
+        raise ValueError(f"{name} is {brief(str(value))}, which is not a valid number of pixels") from None
 
 
 def _numbers(shape: Mapping[str, Any], name: str) -> list[float]:
     values = shape.get(name)
     if not isinstance(values, list):
-        raise ValueError(f"{name} is no list of numbers")  # noqa: TRY004  of a file
+        raise ValueError(f"{name} is not a list of numbers")  # noqa: TRY004  of a file
     return [_number({name: value}, name) for value in values]

@@ -1,8 +1,8 @@
-"""Pascal VOC's XML: one file for each picture, with a `<bndbox>` in each `<object>`.
+"""Pascal VOC XML: one file for each picture, with a `<bndbox>` in each `<object>`.
 
-Pixels are counted from 1 there, and `xmax` and `ymax` are the last pixels inside, so that a box of `xmin` 1 and `xmax`
-24 is `x` 0 and `w` 24. An object marked `<difficult>1</difficult>` is a region to ignore. An object without a box is
-left out, and named; the others of its picture are read. Boxes of parts of objects are not read.
+Pixels are counted from 1, and `xmax` and `ymax` are the last pixels inside, so that a box of `xmin` 1 and `xmax` 24 has
+`x` 0 and `w` 24. An object marked `<difficult>1</difficult>` is a region to ignore. An object without a box is left out
+and reported; the others of its picture are read. Boxes of parts of objects are not read.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ MAX_OBJECTS = 100_000
 """Most objects in a picture."""
 
 FOLDERS = ("Annotations", "annotations")
-"""Where a folder in the form of VOC has its XML files."""
+"""Subfolders with the XML files of a VOC data set."""
 
 PICTURE_FOLDERS = ("JPEGImages", "images", "Images")
-"""Beside them, in this form, are folders of the pictures."""
+"""Folders with the pictures, beside these."""
 
 _CORNERS = ("xmin", "ymin", "xmax", "ymax")
 _TOP = (("filename",), ("path",), ("size", "width"), ("size", "height"))
-"""What is read of a picture."""
+"""Elements that are read, except for objects."""
 
 
 def annotation_files(folder: Path) -> list[Path]:
-    """Return the XML files in a folder, or in its subfolder of annotations; in order of their names.
+    """Return the XML files in a folder, or in its subfolder of annotations, sorted by name.
 
     Examples
     --------
@@ -59,19 +59,19 @@ def annotation_files(folder: Path) -> list[Path]:
 
 
 def read_voc(path: Path, first: Iterable[Path] = ()) -> Annotations:
-    """Read files of Pascal VOC's XML.
+    """Read files of Pascal VOC XML.
 
     Parameters
     ----------
     path : Path
         One file, or a folder; see `annotation_files`.
     first : iterable of Path
-        Folders to look for the pictures in before that of the files and the usual ones beside it.
+        Folders to search for the pictures before the usual ones and that of the files.
 
     Returns
     -------
     Annotations
-        A picture for each file. Files that are wrong are among the faults.
+        A picture for each file. Invalid files are among the faults.
     """
     paths = annotation_files(path) if path.is_dir() else [path]
     folder = paths[0].parent if paths else path
@@ -99,14 +99,14 @@ class _Picture(NamedTuple):
     path: str
     objects: list[AnnotatedObject]
     wrong: list[tuple[str, str]]
-    """Of each object that cannot be used: what is wrong, and its label."""
+    """The reason and the label of each object that cannot be used."""
     size: Size | None
 
 
 def _annotated(place: int, picture: _Picture, finder: PictureFinder) -> AnnotatedPicture:
-    """Return the picture that a file is about: at its `<path>`, if it is there, else by its name.
+    """Return the picture of a file: at its `<path>`, if that is relative and exists, otherwise by its `<filename>`.
 
-    Absolute paths are those of the machine where the file was made, and count last.
+    Absolute paths are those of the machine where the file was made, and are not used.
     """
     is_relative = picture.path and not PureWindowsPath(picture.path).anchor
     name = picture.path if is_relative and finder.find(picture.path) is not None else picture.file_name
@@ -142,7 +142,7 @@ def _parse(text: str) -> _Picture:
                     wrong.append((f"line {line}: the object that ends here: {error}", fields.get("name", "")))
                 fields = {}
                 if len(objects) + len(wrong) > MAX_OBJECTS:
-                    raise ValueError(f"it has more than {MAX_OBJECTS:,} objects; do not trust it")
+                    raise ValueError(f"it has more than {MAX_OBJECTS:,} objects, the limit for a picture")
     file_name, path_name, *sides = (top.get(name, "") for name in _TOP)
     if not file_name:
         raise ValueError("it has no <filename>")

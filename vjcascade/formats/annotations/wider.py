@@ -1,7 +1,7 @@
 """WIDER FACE's lists: for each face `x y w h blur expression illumination invalid occlusion pose`.
 
-Faces with `invalid` 1 are regions to ignore, and so are heavily blurred ones (`blur` 2, "difficult"): no cascade should
-learn or be tested with them. No library reads it.
+Faces with `invalid` 1 are regions to ignore, and so are heavily blurred ones (`blur` 2, "difficult"): they are no good
+for training or testing a cascade. No library reads this format.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from vjcascade.formats.annotations.pictures import (
 from vjcascade.messages import pluralize
 
 N_NUMBERS = (4, 10)
-"""Of a face, without and with its attributes."""
+"""Numbers of a face, without and with attributes."""
 
 BLUR, HEAVY, INVALID = 4, 2.0, 7
-"""Where among the numbers blur is, what it is when heavy, and where invalid is."""
+"""Index of blur, its value for heavy blur, and index of invalid."""
 
 PICTURE_FOLDERS = ("WIDER_train/images", "WIDER_val/images", "images")
-"""Where pictures lie, seen from the folder of the lists or the one above."""
+"""Folders of pictures, relative to the folder of the list or its parent."""
 
 
 def read_wider(path: Path, first: Iterable[Path] = ()) -> Annotations:
@@ -41,17 +41,17 @@ def read_wider(path: Path, first: Iterable[Path] = ()) -> Annotations:
     path : Path
         The list, as `wider_face_train_bbx_gt.txt`.
     first : iterable of Path
-        Folders where its pictures are looked for before the usual ones.
+        Folders to search for its pictures before the usual ones.
 
     Returns
     -------
     Annotations
-        Without labels, for the format has none.
+        Without labels, as the format has none.
 
     Raises
     ------
     SourceError
-        If the file cannot be read, or its counts and lines do not agree.
+        If the file cannot be read, or its counts do not fit its lines.
     """
     usual = [base / name for base in (path.parent, path.parent.parent) for name in PICTURE_FOLDERS]
     finder = PictureFinder(path, (*first, *filter(Path.is_dir, usual)))
@@ -78,7 +78,7 @@ def read_wider(path: Path, first: Iterable[Path] = ()) -> Annotations:
 
 def _face(numbers: list[float]) -> AnnotatedObject:
     if len(numbers) not in N_NUMBERS:
-        raise ValueError(f"a face has 4 or 10 numbers, found {len(numbers)}")
+        raise ValueError(f"a face has 4 or 10 numbers, not {len(numbers)}")
     flag: Flag = ""
     if len(numbers) > INVALID:
         flag = "ignore" if numbers[INVALID] else "difficult" if numbers[BLUR] == HEAVY else ""

@@ -1,10 +1,10 @@
-"""Annotations written in the formats that are read: others correct them, we read them.
+"""Writing of annotations, in the formats that are read.
 
-COCO's JSON, data sets of YOLO, Pascal VOC's XML and CSV are here, those of other tools in `tool_formats.py`.
+COCO JSON, YOLO data sets, Pascal VOC XML and CSV are here, formats of other tools in `tool_formats.py`.
 
-Of objects to ignore, CSV keeps the reason, COCO's JSON whether it is a crowd, Pascal VOC's XML makes all of them
-`difficult`; YOLO's text files have no place for them, and they are left out. Scores are in COCO's JSON alone. Pictures
-are named relative to the files.
+For objects to ignore, CSV keeps the reason, COCO JSON whether it is a crowd, and Pascal VOC XML marks all of them as
+`difficult`; YOLO's text files cannot express them, so they are left out. Only COCO JSON contains scores. Names of
+pictures are relative to the files.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from vjcascade.formats.annotations.yolo import common_folder, label_name
 from vjcascade.types import Size
 
 DIGITS = 12
-"""Of the shares in YOLO's text files: enough for whole pixels to come back."""
+"""Significant digits of normalised coordinates in YOLO's text files: enough to restore whole pixels exactly."""
 
 WRITABLE = {
     "coco": ".json",
@@ -37,7 +37,7 @@ WRITABLE = {
     "labelme": "",
     **{kind: suffix for kind, (suffix, _) in ONE_FILE.items()},
 }
-"""Formats that can be written, and how the names of their files end; those of folders have no end."""
+"""Formats that can be written, with the suffixes of their files; formats of folders have none."""
 
 FOLDER_FORMATS = ("yolo", "voc", "labelme")
 """Formats that are folders of files."""
@@ -49,7 +49,7 @@ def write_annotations(path: Path, pictures: Sequence[AnnotatedPicture], kind: st
     Parameters
     ----------
     path : Path
-        The file, or for YOLO, Pascal VOC and LabelMe the folder, which is made if need be.
+        The file, or for YOLO, Pascal VOC and LabelMe the folder, which is made if it does not exist.
     pictures : sequence of AnnotatedPicture
         With their sizes.
     kind : str
@@ -78,7 +78,7 @@ def write_annotations(path: Path, pictures: Sequence[AnnotatedPicture], kind: st
 
 
 def annotation_files_of(path: Path, pictures: Sequence[AnnotatedPicture], kind: str) -> dict[Path, bytes]:
-    """Return the contents of the files that `write_annotations` writes.
+    """Return the content of the files that `write_annotations` writes.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def annotation_files_of(path: Path, pictures: Sequence[AnnotatedPicture], kind: 
 
 
 def names_of_files(path: Path, pictures: Sequence[Path], kind: str) -> dict[Path, Path]:
-    """Return the text file, XML file or JSON file of each picture, in a folder for all.
+    """Return the text, XML or JSON file of each picture.
 
     Parameters
     ----------
@@ -124,19 +124,19 @@ def names_of_files(path: Path, pictures: Sequence[Path], kind: str) -> dict[Path
     Raises
     ------
     SourceError
-        If two pictures would have the same.
+        If two pictures would have the same file.
     """
     above = common_folder(pictures) if pictures else Path()
     names: dict[Path, Path] = {}
     taken: dict[Path, Path] = {}
     for picture in pictures:
         name = label_name(picture, above)
-        if kind in _SUFFIXES:  # whose files lie in one folder
+        if kind in _SUFFIXES:  # whose files are all in one folder
             name = Path("_".join(name.parts)).with_suffix(_SUFFIXES[kind])
         other = taken.setdefault(name, picture)
         if other != picture:
             raise SourceError(
-                f"{other} and {picture} would both have {name}: rename one of them, or write COCO's JSON"
+                f"{other} and {picture} would both have the file {name}: rename one of them, or write COCO JSON"
             )
         names[picture] = (path / "labels" if kind == "yolo" else path) / name
     return names
@@ -193,7 +193,7 @@ def _yolo(path: Path, pictures: Sequence[AnnotatedPicture]) -> dict[Path, bytes]
     files: dict[Path, str] = {}
     for picture in pictures:
         lines = [
-            f"{numbers[one.label]} {_shares(one, picture.known_size)}\n"
+            f"{numbers[one.label]} {_normalized(one, picture.known_size)}\n"
             for one in picture.objects
             if not one.flag
         ]
@@ -248,7 +248,7 @@ _WRITERS: Mapping[str, Callable[[Path, Sequence[AnnotatedPicture]], dict[Path, b
 
 
 def relative_name(picture: Path, folder: Path) -> str:
-    """Return what a picture is called in a file of a folder; absolute where there is no way from one to the other.
+    """Return the name of a picture relative to a folder; an absolute one if that is impossible.
 
     Examples
     --------
@@ -266,14 +266,14 @@ def _labels(pictures: Sequence[AnnotatedPicture]) -> list[str]:
 
 
 def _plain(number: float) -> float:
-    """Return a whole number without a point."""
+    """Return whole numbers as int."""
     return int(number) if number == int(number) else number
 
 
-def _shares(one: AnnotatedObject, size: Size) -> str:
+def _normalized(one: AnnotatedObject, size: Size) -> str:
     x, y, width, height = one.box
     center = (x + width / 2) / size.width, (y + height / 2) / size.height
-    return " ".join(f"{share:.{DIGITS}g}" for share in (*center, width / size.width, height / size.height))
+    return " ".join(f"{part:.{DIGITS}g}" for part in (*center, width / size.width, height / size.height))
 
 
 def _encoded(files: Mapping[Path, str]) -> dict[Path, bytes]:

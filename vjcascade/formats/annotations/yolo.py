@@ -1,8 +1,8 @@
-"""YOLO's data sets: a text file of `class x y w h` beside each picture, the centre and size as shares of the picture.
+"""YOLO data sets: for each picture a text file of `class x y w h`, with centre and size relative to the picture.
 
-`data.yaml` (or a file of names, as `classes.txt`) tells the labels. A longer line is an outline `class x y x y ...`, of
-which the box around it is taken; a sixth number is a score and is not read. A picture without a text file has no
-objects. The `ultralytics` package drags in PyTorch; PyYAML reads `data.yaml`.
+`data.yaml` (or a file of names, such as `classes.txt`) has the labels. A longer line is an outline `class x y x y ...`,
+whose bounding box is used; a sixth number is a score and is not read. A picture without a text file has no objects. The
+`ultralytics` package depends on PyTorch; PyYAML reads `data.yaml`.
 """
 
 from __future__ import annotations
@@ -38,29 +38,29 @@ MAX_BYTES = 2**24
 """Largest file of labels read."""
 
 MAX_DEPTH = 32
-"""Deepest nesting of brackets in `data.yaml`; some have 2."""
+"""Deepest nesting in `data.yaml`; some have 2 levels."""
 
 DATA_FILES = ("data.yaml", "data.yml", "dataset.yaml", "dataset.yml")
-"""What the file that describes a data set is called, in its folder."""
+"""Names of the file that describes a data set, in its folder."""
 
 NAME_FILES = ("classes.txt", "obj.names", "_darknet.labels", "labels.txt")
-"""Files that name a class in each line, in the folder of the text files or above it."""
+"""Files with the name of a class in each line, in the folder of the text files or a parent of it."""
 
 SPLITS = ("train", "val", "valid", "test")
-"""Parts of a data set, as `data.yaml` calls them."""
+"""Splits of a data set in `data.yaml`."""
 
 TOLERANCE = 0.01
-"""Shares may be so far outside of 0 to 1: tools round."""
+"""Normalised coordinates may be outside of 0 to 1 by this much: tools round."""
 
 DECIMALS = 6
-"""Of pixels, to which boxes are rounded: whole numbers come back from their shares."""
+"""Boxes are rounded to so many decimals of pixels, which restores whole pixels."""
 
 _NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 _CLASS = re.compile(r"\d{1,9}(\.0*)?", re.ASCII)
 
 
 def is_label_line(line: str) -> bool:
-    """Tell whether a line is that of an object.
+    """Return whether a line describes an object.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def is_label_line(line: str) -> bool:
 
 
 def is_data_yaml(text: str) -> bool:
-    r"""Tell whether a text describes a data set.
+    r"""Return whether a text describes a data set.
 
     Examples
     --------
@@ -85,10 +85,10 @@ def is_data_yaml(text: str) -> bool:
 
 
 def is_yolo_folder(folder: Path) -> bool:
-    """Tell whether a folder is such a data set: by its `data.yaml`, by `images` and `labels`, or by text files.
+    """Return whether a folder is a YOLO data set, by its `data.yaml`, by `images` and `labels`, or by text files.
 
-    Text files, also of subfolders, as Darknet and CVAT lay them out, count only if one is named as a picture beside it
-    and its first line is that of an object.
+    Text files, also in subfolders, as in data sets of Darknet and CVAT, count only if one is named like a picture
+    beside it and its first line describes an object.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def is_yolo_folder(folder: Path) -> bool:
 
 
 def _has_label_files(folder: Path) -> bool:
-    """Tell whether the first text file in a folder that is not empty tells what is in a picture beside it."""
+    """Return whether the first non-empty text file in a folder describes objects in a picture beside it."""
     texts = sorted(path for path in folder.glob("*.txt") if path.name.lower() not in NAME_FILES)
     filled = next((path for path in texts if path.is_file() and path.stat().st_size), None)
     if filled is None or _picture_beside(filled, ()) is None:
@@ -114,21 +114,21 @@ def _has_label_files(folder: Path) -> bool:
 
 
 def read_yolo(path: Path, first: Iterable[Path] = (), splits: Sequence[str] = ("train",)) -> Annotations:
-    """Read a data set of YOLO.
+    """Read a YOLO data set.
 
     Parameters
     ----------
     path : Path
         Its `data.yaml`; its folder; a folder of pictures, or of text files; or one text file.
     first : iterable of Path
-        Folders where the pictures of text files are looked for before their own.
+        Folders to search for the pictures of text files before those of the text files.
     splits : sequence of str
-        Which part of a `data.yaml` is read: the first of these that it has, else the first of all.
+        The split of a `data.yaml` to read: the first of these that it has, or else its first one.
 
     Returns
     -------
     Annotations
-        A picture for each, with or without a text file.
+        All pictures, with or without a text file.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def read_yolo(path: Path, first: Iterable[Path] = (), splits: Sequence[str] = ("
 
 
 class _Pair(NamedTuple):
-    """A picture and its text file, which may not be there; or a text file without a picture."""
+    """A picture and its text file, which need not exist; or a text file without a picture."""
 
     picture: Path | None
     text: Path
@@ -161,27 +161,27 @@ class _Reader:
         self._notes: list[str] = []
 
     def of_data_file(self, path: Path, splits: Sequence[str]) -> list[_Pair]:
-        """Return the pictures of one part of a data set."""
+        """Return the pictures of one split of a data set."""
         content = _yaml(path)
         self._names = _names_of(content.get("names"), path)
         self._has_key_points = "kpt_shape" in content
         there = [name for name in SPLITS if content.get(name)]
         chosen = next((name for name in (*splits, *there) if name in there), None)
         if chosen is None:
-            raise SourceError(f"{path} names no pictures: one of {', '.join(SPLITS)} is needed")
-        self._notes.append(f"{path.name}: its part {chosen!r} is read")
+            raise SourceError(f"{path} names no pictures: add one of {', '.join(SPLITS)}")
+        self._notes.append(f"{path.name}: the split {chosen!r} is read")
         given = content.get("path")
         roots = [path.parent / given, path.parent] if isinstance(given, str) else [path.parent]
         entries = content[chosen] if isinstance(content[chosen], list) else [content[chosen]]
         pairs: list[_Pair] = []
         for entry in entries:
             if not isinstance(entry, str):
-                raise SourceError(f"{path}: {chosen}: {brief(str(entry))!r} is no folder and no list")
+                raise SourceError(f"{path}: {chosen}: {brief(str(entry))!r} is neither a folder nor a list")
             place = _existing(entry, roots)
             if place is None:
                 tried = ", ".join(str((root / entry).absolute()) for root in roots)
                 raise SourceError(
-                    f"{path}: {chosen}: {brief(entry)!r} is not there; looked for {brief(tried, 400)}"
+                    f"{path}: {chosen}: {brief(entry)!r} does not exist; looked for {brief(tried, 400)}"
                 )
             try:
                 pairs += self._of_place(place, path.parent / "labels")
@@ -190,24 +190,24 @@ class _Reader:
         return pairs
 
     def _of_place(self, place: Path, labels: Path) -> list[_Pair]:
-        """Return the pictures of a folder or list that a data set names."""
+        """Return the pictures of a folder or list of a data set."""
         if place.is_file():
             return self._of_list(place, labels)
         if not place.is_dir():
-            raise SourceError(f"{place} is no folder and no list")
+            raise SourceError(f"{place} is neither a folder nor a list")
         whole = real_path(place)
         if whole == whole.parent:
             raise SourceError(f"{place} is the whole file system; name the folder of the pictures")
         return self._of_folder(place)
 
     def of_folder(self, folder: Path) -> list[_Pair]:
-        """Return the pictures of a folder, or those that its text files are about."""
+        """Return the pictures of a folder, or those of its text files."""
         self._names = _names_near(folder)
         inner = folder / "images"
         return self._of_folder(inner if inner.is_dir() and (folder / "labels").is_dir() else folder)
 
     def of_text_file(self, path: Path) -> list[_Pair]:
-        """Return the picture that a text file is about."""
+        """Return the picture of a text file."""
         self._names = _names_near(path.parent)
         return [_Pair(_picture_beside(path, self._first), path)]
 
@@ -223,7 +223,7 @@ class _Reader:
         return [_Pair(_picture_beside(path, self._first), path) for path in texts]
 
     def _of_list(self, path: Path, labels: Path) -> list[_Pair]:
-        """Return the pictures that a list names; text files of those elsewhere may lie in one folder, `labels`."""
+        """Return the pictures in a list; their text files may all be below one folder, `labels`."""
         lines = [line.strip() for line in decoded(read_bytes(path)).splitlines()]
         pictures = [path.parent / line for line in lines if line]
         if not labels.is_dir():
@@ -241,9 +241,9 @@ class _Reader:
         for place, (picture, text) in enumerate(pairs, start=1):
             try:
                 if picture is None:
-                    raise ValueError("there is no picture of this name beside it or in a folder images")  # noqa: TRY301
+                    raise ValueError("there is no picture of this name beside it or in the folder images")  # noqa: TRY301
                 if not picture.is_file():
-                    raise ValueError(f"{picture} is not there")  # noqa: TRY301
+                    raise ValueError(f"{picture} does not exist")  # noqa: TRY301
                 pictures.append(self._annotated(place, picture, text))
             except (ValueError, OSError) as error:
                 self._faults.append(Fault(place, f"{text.name}: {error}"))
@@ -274,40 +274,38 @@ class _Reader:
         return AnnotatedPicture(place, name, picture, tuple(objects), size)
 
     def _name(self, picture: Path) -> str:
-        """Return the name of a picture, seen from the folder of the data set."""
+        """Return the name of a picture relative to the folder of the data set."""
         folder = self._path if self._path.is_dir() else self._path.parent
         return (picture.relative_to(folder) if picture.is_relative_to(folder) else picture).as_posix()
 
     def _label(self, word: str) -> str:
         if not _CLASS.fullmatch(word):
-            raise ValueError(f"{brief(word)!r} is no number of a class")
+            raise ValueError(f"{brief(word)!r} is not a class number")
         number = int(word.partition(".")[0])
         return self._names.get(number, f"class {number}")
 
     def _box(self, words: Sequence[str], size: Size) -> Coordinates:
         wrong = next((word for word in words if not NUMBER.fullmatch(word)), None)
         if wrong is not None:
-            raise ValueError(f"{brief(wrong)!r} is no number")
+            raise ValueError(f"{brief(wrong)!r} is not a number")
         words = words[:4] if self._has_key_points or len(words) == 5 else words
-        shares = list(map(float, words))
-        outside = next((share for share in shares if not -TOLERANCE <= share <= 1 + TOLERANCE), None)
+        numbers = list(map(float, words))
+        outside = next((number for number in numbers if not -TOLERANCE <= number <= 1 + TOLERANCE), None)
         if outside is not None:
-            raise ValueError(
-                f"{outside:g} is no share of the picture: numbers from 0 to 1 are needed, no pixels"
-            )
-        if len(shares) == 4:
-            x, y, width, height = shares
+            raise ValueError(f"{outside:g} is not normalised: give numbers from 0 to 1, not pixels")
+        if len(numbers) == 4:
+            x, y, width, height = numbers
             left, top = x - width / 2, y - height / 2
-        elif len(shares) >= 6 and len(shares) % 2 == 0:
-            left, top, width, height = box_of_points(shares[::2], shares[1::2])
+        elif len(numbers) >= 6 and len(numbers) % 2 == 0:
+            left, top, width, height = box_of_points(numbers[::2], numbers[1::2])
         else:
-            raise ValueError(f"{len(shares)} numbers behind the class are neither a box (4) nor an outline")
+            raise ValueError(f"{len(numbers)} numbers after the class are neither a box (4) nor an outline")
         pixels = (left * size.width, top * size.height, width * size.width, height * size.height)
         return checked_box([round(number, DECIMALS) for number in pixels])
 
 
 def common_folder(pictures: Sequence[Path]) -> Path:
-    """Return the folder that all pictures lie below.
+    """Return the deepest folder that contains all pictures.
 
     Examples
     --------
@@ -318,7 +316,7 @@ def common_folder(pictures: Sequence[Path]) -> Path:
 
 
 def label_name(picture: Path, above: Path) -> Path:
-    """Return what the text file of a picture is called, seen from a folder of labels.
+    """Return the name of a picture's text file relative to the folder of labels.
 
     Examples
     --------
@@ -329,19 +327,19 @@ def label_name(picture: Path, above: Path) -> Path:
 
 
 def _whole_path(path: Path) -> Path:
-    """Return an absolute path without `..`, that of a link and not of its target: pictures keep their names."""
+    """Return an absolute path without `..`; links are not resolved, so that pictures keep their names."""
     return Path(os.path.abspath(path))  # noqa: PTH100
 
 
 def _text_of(picture: Path) -> Path:
-    """Return where the text file of a picture is: in `labels` where it is in `images`, else beside it."""
+    """Return the text file of a picture: beside it, or in `labels` for a picture in `images`."""
     beside = picture.with_suffix(".txt")
     moved = _moved(picture.parent, "images", "labels")
     return beside if moved is None or beside.is_file() else moved / beside.name
 
 
 def _picture_beside(text: Path, first: Sequence[Path]) -> Path | None:
-    """Return the picture of a text file: in a folder given, beside it, or in `images` where it is in `labels`."""
+    """Return the picture of a text file: in a given folder, beside it, or in `images` for a text file in `labels`."""
     moved = _moved(text.parent, "labels", "images")
     folders = [*first, text.parent, *([] if moved is None else [moved])]
     names = [text.stem + suffix for stem in sorted(IMAGE_SUFFIXES) for suffix in (stem, stem.upper())]
@@ -349,7 +347,7 @@ def _picture_beside(text: Path, first: Sequence[Path]) -> Path | None:
 
 
 def _moved(folder: Path, old: str, new: str) -> Path | None:
-    """Return a folder with the last part of that name replaced, if it has one."""
+    """Return a path with the last folder of the name `old` renamed; None if it has none."""
     parts = folder.absolute().parts
     if old not in parts:
         return None
@@ -367,7 +365,7 @@ def _data_file(folder: Path) -> Path | None:
 
 
 def _yaml(path: Path) -> Mapping[str, Any]:
-    """Read a `data.yaml`; not more of YAML than is needed: no aliases, no deep nesting, no tags.
+    """Read a `data.yaml`, without aliases, deep nesting and tags.
 
     Raises
     ------
@@ -383,7 +381,7 @@ def _yaml(path: Path) -> Mapping[str, Any]:
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if isinstance(event, yaml.AliasEvent) or depth > MAX_DEPTH:
                 raise SourceError(
-                    f"{path}: aliases and deep nesting are not read; write names and folders plainly"
+                    f"{path}: aliases and deep nesting are not supported; write names and folders in full"
                 )
         content = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -392,14 +390,16 @@ def _yaml(path: Path) -> Mapping[str, Any]:
         mark = getattr(error, "problem_mark", None)
         where = f":{mark.line + 1}" if mark is not None else ""
         problem = getattr(error, "problem", None) or brief(str(error))
-        raise SourceError(f"{path}{where}: this is no YAML ({problem})") from None
+        raise SourceError(f"{path}{where}: invalid YAML ({problem}); correct the file") from None
     if not isinstance(content, dict) or not content.get("names"):
-        raise SourceError(f"{path}: names of the classes are missing; a data.yaml of YOLO has them")
+        raise SourceError(
+            f"{path}: the names of the classes are missing; add names, as in a data.yaml of YOLO"
+        )
     return content
 
 
 def _names_of(given: Any, path: Path) -> dict[int, str]:
-    """Return the names of the classes by their numbers, which may be in quotes."""
+    """Return the names of classes by their numbers, which may be in quotes."""
     pairs: Iterable[tuple[Any, Any]] = ()
     if isinstance(given, list):
         pairs = enumerate(given)
@@ -407,12 +407,14 @@ def _names_of(given: Any, path: Path) -> dict[int, str]:
         pairs = given.items()
     names = {str(key): str(name).strip() for key, name in pairs if isinstance(name, str | int | float)}
     if not names or not all(map(_NUMBER.fullmatch, names)):
-        raise SourceError(f"{path}: names must be a list of the classes, or their numbers with their names")
+        raise SourceError(
+            f"{path}: names must be a list of class names, or a mapping from class numbers to names"
+        )
     return {int(number): name for number, name in names.items()}
 
 
 def _names_near(folder: Path) -> dict[int, str]:
-    """Return the names of the classes from a file in a folder or above it; none if there is no such file."""
+    """Return the names of classes from a file in a folder or its parents; empty if there is no such file."""
     for place in (folder, *folder.absolute().parents[:2]):
         if (data := _data_file(place)) is not None:
             return _names_of(_yaml(data).get("names"), data)
@@ -424,7 +426,7 @@ def _names_near(folder: Path) -> dict[int, str]:
 
 
 def _existing(entry: str, roots: Sequence[Path]) -> Path | None:
-    """Return where an entry leads; Roboflow writes `../train/images` for `train/images`."""
+    """Return the path of an entry; Roboflow writes `../train/images` for `train/images`."""
     spellings = dict.fromkeys([entry, entry.removeprefix("../")])
     places = (root / spelling for root in roots for spelling in spellings)
     return next((place for place in places if os.path.exists(place)), None)  # noqa: PTH110  as names may be too long

@@ -1,9 +1,9 @@
-// What the page asks of the server; changes are kept in the browser until the server has them on its disk.
+// Requests to the server; changes are kept in the browser until the server has written them to disk.
 
-import { complain } from "./dom.js";
+import { showError } from "./dom.js";
 
 const RETRY = 700;  // milliseconds
-const MOST_PHOTOS = 20;  // in a request
+const MOST_PHOTOS = 20;  // per request
 const PREFIX = "vjcascade-pending-";
 
 export const address = (path, parameters = {}) => {
@@ -14,7 +14,7 @@ export const address = (path, parameters = {}) => {
 async function answered(response) {
   if (response.ok) return response.json();
   let problem = `${response.status} ${response.statusText}`;
-  try { problem = (await response.json()).problem ?? problem; } catch { /* no JSON: the code has to do */ }
+  try { problem = (await response.json()).problem ?? problem; } catch { /* not JSON: show the status code */ }
   const error = new Error(problem);
   error.status = response.status;
   throw error;
@@ -26,9 +26,9 @@ export const post = async (path, body, parameters) => answered(await fetch(addre
   method: "POST", body: body instanceof Blob || body instanceof Uint8Array ? body : JSON.stringify(body ?? {}),
 }));
 
-/** Asks for photos, in one request at a time: those that are wanted meanwhile come together with the next. */
+/** Fetches photos, one request at a time: those that are wanted meanwhile go into the next request. */
 class Photos {
-  #wanted = new Map();  // promises, with what settles them, by name
+  #wanted = new Map();  // promises with their resolve and reject, by name
   #isAsking = false;
 
   get(name) {
@@ -59,7 +59,7 @@ class Photos {
 
 export const photos = new Photos();
 
-/** Sends changes in their order, at once; what is not on the server's disk yet survives a reload and a crash. */
+/** Sends changes at once and in order; those that the server has not written yet survive a reload and a crash. */
 class Saver {
   #waiting = [];
   #isSending = false;
@@ -67,10 +67,10 @@ class Saver {
   #folder = "";
   onState = () => {};
 
-  /** Begin; take over what pages that are gone could not send. */
+  /** Start; take over unsent changes of pages that were closed. */
   async start(folder) {
     this.#folder = folder;
-    // A lock is held as long as the page lives: so the others tell what is nobody's any more.
+    // A page holds a lock as long as it lives: changes whose lock is free belong to no open page.
     navigator.locks?.request(this.#key, () => new Promise(() => {}));
     const held = new Set(((await navigator.locks?.query())?.held ?? []).map((lock) => lock.name));
     for (const key of Object.keys(localStorage).filter((name) => name.startsWith(PREFIX) && !held.has(name))) {
@@ -113,10 +113,10 @@ class Saver {
         this.#remember();
         this.onState(this.#waiting.length ? "saving" : "saved", counts);
       } catch (error) {
-        if (error.status === 400) {  // it will not be better the second time
+        if (error.status === 400) {  // a retry would fail in the same way
           this.#waiting.splice(0, changes.length);
           this.#remember();
-          complain(`Not saved: ${error.message}`);
+          showError(`Not saved: ${error.message}`);
           this.onState("refused");
         } else {
           this.onState("waiting", { problem: error.status ? error.message : "" });
@@ -130,7 +130,7 @@ class Saver {
 
 export const saver = new Saver();
 
-/** Hear what other pages change and how far the server is. */
+/** Listen to events: changes of other pages, and progress of the server. */
 export function listen(handlers) {
   const source = new EventSource("events");
   for (const [kind, handler] of Object.entries(handlers)) {

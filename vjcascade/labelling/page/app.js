@@ -1,7 +1,7 @@
-// Where the page begins: tabs, the state of saving, news from the server, and who gets a key.
+// The page's entry point: tabs, what is saved, events from the server, and which tab handles a key.
 
 import { get, listen, saver } from "./api.js";
-import { byId, complain, count, isTyping } from "./dom.js";
+import { byId, showError, count, isTyping } from "./dom.js";
 import { LabelTab } from "./label.js";
 import { LiveTab } from "./live.js";
 import { ReviewTab } from "./review.js";
@@ -16,8 +16,8 @@ function showSaving(kind, values = {}) {
     saved: "All saved",
     saving: "Saving…",
     refused: "Not saved: see above",
-    waiting: `${count(n, "change")} kept here${values.problem ? `: ${values.problem}` : ", the server is away"}`,
-    lost: `The server is away${n ? `; ${count(n, "change")} kept here` : ""}`,
+    waiting: `${count(n, "change")} kept in the browser: ${values.problem || "the server cannot be reached"}`,
+    lost: `The server cannot be reached${n ? `; ${count(n, "change")} kept in the browser` : ""}`,
   }[kind];
 }
 
@@ -33,7 +33,7 @@ async function begin() {
   };
   showSaving("saved");
   await saver.start(state.folder);
-  if (state.notes.length) complain(state.notes.join("; "));
+  if (state.notes.length) showError(state.notes.join("; "));
 
   const show = (name) => {
     if (name === current) return;
@@ -45,8 +45,8 @@ async function begin() {
     }
     if (name !== "live") tabs.live.stop();
     if (location.hash !== `#${name}`) history.replaceState(null, "", `#${name}`);
-    if (name === "label" && label.place < 0 && !label.trail.length) label.start().catch((error) => complain(error.message));
-    else if (name !== "label") Promise.resolve(tabs[name].start()).catch((error) => complain(error.message));
+    if (name === "label" && label.place < 0 && !label.trail.length) label.start().catch((error) => showError(error.message));
+    else if (name !== "label") Promise.resolve(tabs[name].start()).catch((error) => showError(error.message));
   };
   for (const tab of TABS) document.querySelector(`nav [data-tab="${tab}"]`).addEventListener("click", () => show(tab));
   addEventListener("hashchange", () => { if (TABS.includes(location.hash.slice(1))) show(location.hash.slice(1)); });
@@ -61,7 +61,7 @@ async function begin() {
   addEventListener("keyup", (event) => tabs[current].keyUp?.(event));
 
   let isLost = false;
-  const later = (action) => {  // news come in crowds
+  const later = (action) => {  // events come in bursts
     let timer = 0;
     return () => { clearTimeout(timer); timer = setTimeout(() => Promise.resolve(action()).catch(() => {}), 150); };
   };
@@ -90,4 +90,4 @@ async function begin() {
   document.documentElement.dataset.ready = "true";
 }
 
-begin().catch((error) => complain(`The page cannot begin: ${error.message}`));
+begin().catch((error) => showError(`The page could not start: ${error.message}`));

@@ -2,9 +2,9 @@
 
 export const HANDLES = ["nw", "n", "ne", "e", "se", "s", "sw", "w"];
 
-const TAKEN = 0.3;  // as in proposals.py: what overlaps a box or a rejected place so much is proposed no more
+const TAKEN = 0.3;  // as in proposals.py: IoU with a box or a rejected place from which nothing is proposed
 
-/** A number for a new box: other pages draw, too, and nobody waits for an answer. */
+/** Return a random id for a new box: unique among all pages without asking the server. */
 export const newId = () => {
   const [high, low] = crypto.getRandomValues(new Uint32Array(2));
   return (high % 2 ** 20) * 2 ** 32 + low + 1;
@@ -12,7 +12,7 @@ export const newId = () => {
 
 const tenth = (number) => Math.round(number * 10) / 10;
 
-/** The part of a box inside the photo, rounded as it is kept; null where nothing is left. */
+/** Return the part of a box inside the photo, rounded as it is saved; null if it is smaller than a pixel. */
 export function inside([x, y, w, h], photo) {
   const left = Math.max(x, 0), top = Math.max(y, 0);
   const right = Math.min(x + w, photo.width), bottom = Math.min(y + h, photo.height);
@@ -20,7 +20,7 @@ export function inside([x, y, w, h], photo) {
   return box[2] < 1 || box[3] < 1 ? null : box;
 }
 
-/** A box moved, but not out of the photo. */
+/** Return a moved box, kept inside the photo. */
 export function moved([x, y, w, h], dx, dy, photo) {
   return [
     Math.min(Math.max(x + dx, 0), Math.max(photo.width - w, 0)),
@@ -28,7 +28,7 @@ export function moved([x, y, w, h], dx, dy, photo) {
   ];
 }
 
-/** The box between two corners; with an aspect, as large as the drag and kept inside the photo. */
+/** Return the box between two corners; with an aspect ratio, large enough for the drag but inside the photo. */
 export function spanned(from, to, aspect, photo) {
   let dx = to[0] - from[0], dy = to[1] - from[1];
   if (aspect) {
@@ -40,7 +40,7 @@ export function spanned(from, to, aspect, photo) {
   return [Math.min(from[0], from[0] + dx), Math.min(from[1], from[1] + dy), Math.abs(dx), Math.abs(dy)];
 }
 
-/** A box resized by one of its handles. */
+/** Return a box resized by one of its handles. */
 export function resized([x, y, w, h], handle, dx, dy, aspect, photo) {
   const left = handle.includes("w") ? x + dx : x, right = handle.includes("e") ? x + w + dx : x + w;
   const top = handle.includes("n") ? y + dy : y, bottom = handle.includes("s") ? y + h + dy : y + h;
@@ -54,23 +54,23 @@ export function resized([x, y, w, h], handle, dx, dy, aspect, photo) {
     handle === "n" ? y + h - width / aspect : handle === "s" ? y : y + (h - width / aspect) / 2, width, width / aspect];
 }
 
-export function overlap(a, b) {
+export function iou(a, b) {
   const width = Math.min(a[0] + a[2], b[0] + b[2]) - Math.max(a[0], b[0]);
   const height = Math.min(a[1] + a[3], b[1] + b[3]) - Math.max(a[1], b[1]);
   if (width <= 0 || height <= 0) return 0;
   return width * height / (a[2] * a[3] + b[2] * b[3] - width * height);
 }
 
-/** What may still be accepted in a photo. */
+/** Return the proposals of a photo that are still undecided. */
 export function openProposals(photo) {
   if (photo.done || !photo.proposals) return [];
   const taken = [...photo.boxes.map((one) => one.box), ...photo.false_alarms];
-  return photo.proposals.filter((one) => taken.every((box) => overlap(one.box, box) < TAKEN));
+  return photo.proposals.filter((one) => taken.every((box) => iou(one.box, box) < TAKEN));
 }
 
 const same = (a, b) => a.every((number, i) => Math.abs(number - b[i]) < 0.05);
 
-/** Make a change in what this page knows of a photo; the server makes the same. */
+/** Apply a change to this page's copy of a photo; the server applies the same one. */
 export function applyTo(photo, change) {
   if (change.do === "put") {
     const { id, box, label, flag = "", score = null } = change;
@@ -86,7 +86,7 @@ export function applyTo(photo, change) {
   else if (change.do === "use") photo.use = change.use;
 }
 
-/** The change that takes another one back, seen from before it is made. */
+/** Return the change that undoes another one; call it before that one is applied. */
 export function inverse(photo, change) {
   const before = photo.boxes.find((one) => one.id === change.id);
   const name = { photo: photo.name };

@@ -1,4 +1,4 @@
-// Small helpers to make elements; nothing here knows what the page is about.
+// Small helpers that make elements and show messages.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -21,20 +21,20 @@ export const svg = (tag, attributes = {}, ...children) => fill(document.createEl
 
 let quiet = 0;
 
-/** Tell those who do not see the screen. */
+/** Announce a text to screen readers. */
 export function announce(text) {
   clearTimeout(quiet);
   quiet = setTimeout(() => { byId("news").textContent = text; }, 60);
 }
 
-/** Show what went wrong until something else is shown. */
-export function complain(text) {
+/** Show an error until the next one; an empty text removes it. */
+export function showError(text) {
   const place = byId("alert");
   place.textContent = text;
   place.hidden = !text;
 }
 
-/** Whether a key belongs to what is being typed or chosen. */
+/** Whether a key goes to a control that is being typed in or changed. */
 export function isTyping(event) {
   const target = event.target;
   if (target instanceof HTMLInputElement && target.type === "range" && event.key.startsWith("Arrow")) return true;

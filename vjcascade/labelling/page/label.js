@@ -1,13 +1,13 @@
-// The tab where boxes are drawn: photos on a sheet, the way through them, undo, and keys.
+// The Label tab: photos on a sheet and their order, undo, and keys.
 
 import { get, photos, post, saver } from "./api.js";
-import { announce, byId, complain, count, el } from "./dom.js";
+import { announce, byId, showError, count, el } from "./dom.js";
 import { applyTo, inside, inverse, moved, newId, openProposals } from "./boxes.js";
 import { PhotoView, pictureAddress, pixelsNeeded, sideFor } from "./photo_view.js";
 
-const KEPT = 200;       // photos whose boxes are remembered
+const KEPT = 200;       // photos whose boxes are cached
 const MOST_UNDO = 500;
-const EXPECTED = 60;    // photos of which the server makes copies ahead
+const EXPECTED = 60;    // photos whose copies the server prepares
 
 const stored = (name, usual) => localStorage.getItem(`vjcascade-${name}`) ?? usual;
 const store = (name, value) => localStorage.setItem(`vjcascade-${name}`, value);
@@ -21,20 +21,20 @@ export class LabelTab {
     this.isLocked = false;
     this.isPanning = false;
     this.photos = new Map();     // by name; the latest last
-    this.nChanges = new Map();   // of which this page knows, by name
+    this.nChanges = new Map();   // changes that this page knows of, by name
     this.reasons = new Map();
     this.queue = [];
     this.trail = [];             // screens: lists of names
-    this.place = -1;             // in the trail; behind its last one when all were shown
+    this.place = -1;             // in the trail; its length once all were shown
     this.views = [];
     this.loading = [];
     this.isAccepting = false;
     this.nStarts = 0;
     this.active = null;
-    this.held = null;            // what waits for the end of a drag
+    this.held = null;            // an action that waits for the end of a drag
     this.past = [];
     this.future = [];
-    this.ahead = [];             // pictures that are loaded ahead
+    this.ahead = [];             // prefetched pictures
     const usual = innerWidth >= 900 && state.model ? "6" : "1";
     byId("count").value = innerWidth >= 640 ? stored("count", usual) : "1";
     byId("order").value = stored("order", "uncertain");
@@ -43,7 +43,7 @@ export class LabelTab {
     this.showCounts(state);
   }
 
-  /** Show the first screen; where this is asked for anew before the photos' order is known, only the last one counts. */
+  /** Show the first screen; if this is called again before the order is known, only the last call counts. */
   async start() {
     this.nStarts += 1;
     const number = this.nStarts;
@@ -52,7 +52,7 @@ export class LabelTab {
     if (number === this.nStarts) await this.next();
   }
 
-  // What views ask of their owner
+  // Called by views
 
   aspect() { return this.isLocked ? this.state.aspect ?? 1 : null; }
 
@@ -74,7 +74,7 @@ export class LabelTab {
     this.#showTools();
   }
 
-  /** A pointer was let go in a view: what had to wait for that comes now. */
+  /** Called when a pointer is released in a view: do what had to wait for the end of a drag. */
   released(view) {
     view.render();
     const go = this.held;
@@ -97,7 +97,7 @@ export class LabelTab {
     const name = view.photo.name;
     const changes = proposals.map((one) => ({ do: "put", photo: name, id: newId(), box: inside(one.box, view.photo),
       label: this.current, flag: "", score: one.score })).filter((change) => change.box);
-    // Where a nudged proposal no longer overlaps its old place, that must not be proposed again.
+    // A proposal that was moved away from its old place must not be proposed there again.
     for (const one of proposals) {
       if (one.from) view.photo.proposals = view.photo.proposals.filter((other) => other !== one.from);
     }
@@ -117,7 +117,7 @@ export class LabelTab {
 
   // Changes
 
-  /** Make changes that belong together: here at once, and on the server's disk as soon as it answers. */
+  /** Make changes that are undone together: shown at once, and saved by the server. */
   change(changes) {
     if (!changes.length) return;
     const back = [];
@@ -138,7 +138,7 @@ export class LabelTab {
 
   undo() { this.#turn(this.past, this.future, "back", "undone"); }
 
-  redo() { this.#turn(this.future, this.past, "forth", "done again"); }
+  redo() { this.#turn(this.future, this.past, "forth", "redone"); }
 
   #turn(from, to, side, words) {
     const step = from.pop();
@@ -164,18 +164,18 @@ export class LabelTab {
     this.#showTools();
   }
 
-  // The way through the photos
+  // Moving through the photos
 
   async refreshQueue() {
     const order = byId("order").value, rows = await get("queue", { order });
-    if (byId("order").value !== order) return;  // changed meanwhile: that is asked for, too
+    if (byId("order").value !== order) return;  // changed meanwhile, and requested again
     this.queue = rows;
     for (const [name, , , why] of rows) this.reasons.set(name, why);
   }
 
   #isDone(row) { return this.photos.get(row[0])?.done ?? row[1]; }
 
-  /** The next names that were on no screen yet. */
+  /** Return the next names that were on no screen yet. */
   #upcoming(n = Number(byId("count").value)) {
     const seen = new Set(this.trail.flat()), filter = byId("filter").value;
     return this.queue.filter((row) => !seen.has(row[0]) && (filter === "all" || this.#isDone(row) === (filter === "done")))
@@ -198,16 +198,16 @@ export class LabelTab {
     if (this.place > 0) this.#go(this.place - 1);
   }
 
-  /** Accept what is sure on this screen, mark its photos as done, go on: all in one step, to be undone in one. */
+  /** Accept the confident proposals of this screen, mark its photos as done, show the next: one step for undo. */
   async acceptScreen() {
     if (this.isAccepting) return;
     this.isAccepting = true;
-    await Promise.all(this.loading);  // a quick hand is ahead of the photos
+    await Promise.all(this.loading);  // the key may come before the photos have loaded
     this.isAccepting = false;
     const photos = this.views.map((view) => view.photo).filter(Boolean);
     if (photos.some((photo) => photo.proposals === null)) {
-      announce("still looking for proposals");
-      complain("Proposals are still being looked for; wait a moment, or skip.");
+      announce("still searching for proposals");
+      showError("The model is still searching these photos; wait a moment, or skip them.");
       return;
     }
     const changes = [];
@@ -222,7 +222,7 @@ export class LabelTab {
     this.next();
   }
 
-  /** Show a screen, or the end of all; not under the hand of somebody who is just drawing. */
+  /** Show a screen, or the end of all; wait if something is being drawn. */
   #go(place) {
     if (this.views.some((view) => view.isBusy)) {
       this.held = () => this.#go(place);
@@ -232,7 +232,7 @@ export class LabelTab {
       this.#showEnd();
       return;
     }
-    complain("");
+    showError("");
     this.#setSure(this.state.sure);
     this.place = place;
     const names = this.trail[place];
@@ -257,7 +257,7 @@ export class LabelTab {
     this.#showTools();
   }
 
-  /** What was asked for before a change, and is answered after it, is asked for again. */
+  /** Count a change of a photo: an answer to a request from before it is out of date, and fetched again. */
   #noteChange(name) { this.nChanges.set(name, (this.nChanges.get(name) ?? 0) + 1); }
 
   async #fetch(name) {
@@ -271,8 +271,8 @@ export class LabelTab {
         return known;
       }
     } while (nChanges !== this.nChanges.get(name));
-    // What was seen as sure stays so while somebody looks at it, though decisions elsewhere have changed what scores are
-    // worth; and a photo that is done has no proposals at the server, but needs them when that is undone.
+    // Proposals on the screen keep their probabilities, though decisions on other photos may have changed the calibration;
+    // and the server has no proposals for a photo that is done, but the page needs them when that is undone.
     if (known?.proposals?.length) photo.proposals = known.proposals;
     this.photos.delete(name);
     this.photos.set(name, photo);
@@ -287,7 +287,7 @@ export class LabelTab {
     return photo;
   }
 
-  /** Ask anew for a photo that another page, or the model, has changed. */
+  /** Fetch a photo again that another page, or the model, has changed. */
   async refresh(name) {
     this.#noteChange(name);
     if (!this.photos.has(name)) return;
@@ -299,10 +299,10 @@ export class LabelTab {
     try {
       const photo = await this.#fetch(name);
       for (const view of this.views) if (view.shownName === name && !view.isBusy) view.show(name, photo, this.reasons.get(name));
-    } catch { /* it is asked for again when it is shown */ }
+    } catch { /* it is fetched again when it is shown */ }
   }
 
-  /** Load what comes next, one photo after the other, so that they do not queue before what is asked for meanwhile. */
+  /** Prefetch the next screen, one photo at a time, so that requests made meanwhile do not wait for all of them. */
   async #prefetch(place) {
     if (this.place !== place || place < this.trail.length - 1) return;
     const planned = this.#upcoming(), width = this.views[0]?.frame.clientWidth || 800, height = this.views[0]?.frame.clientHeight || 600;
@@ -318,7 +318,7 @@ export class LabelTab {
         image.src = pictureAddress(name, sideFor(Math.max(photo.width, photo.height) * scale));
         this.ahead.push(image);
         await image.decode();
-      } catch { /* the page says so where it shows the photo */ }
+      } catch { /* reported when the photo is shown */ }
     }
   }
 
@@ -326,7 +326,7 @@ export class LabelTab {
     this.#layout(0);
     this.place = this.trail.length;
     byId("previous").disabled = !this.trail.length;
-    const words = this.queue.length ? "These were all. Show others above, review what the model makes of them, or train."
+    const words = this.queue.length ? "No more photos. Choose which photos to show above, review the model's errors, or train a model."
       : "There are no photos in this folder yet.";
     byId("sheet").replaceChildren(el("p", { className: "empty" }, words));
   }
@@ -346,11 +346,11 @@ export class LabelTab {
     sheet.style.gridTemplateColumns = `repeat(${best.columns}, minmax(0, 1fr))`;
     sheet.style.gridAutoRows = width < 640 && n > 4 ? "minmax(10rem, 1fr)" : "minmax(0, 1fr)";
     const elements = this.views.map((view) => view.element);
-    // An element that is put where it is already would lose the pointer that is held in it.
+    // Inserting an element again, even in the same place, would release the pointer that it has captured.
     if (elements.some((one, i) => one !== sheet.children[i]) || sheet.children.length > n) sheet.replaceChildren(...elements);
   }
 
-  // News from the server
+  // Events from the server
 
   proposalsFor(name) {
     this.#noteChange(name);
@@ -360,13 +360,13 @@ export class LabelTab {
   async orderChanged() {
     await this.refreshQueue();
     for (const view of this.views) view.why.textContent = this.reasons.get(view.shownName) ?? "";
-    if (this.place === this.trail.length) this.next();  // perhaps there are more now
+    if (this.place === this.trail.length) this.next();  // there may be more now
   }
 
   async modelChanged() {
     for (const photo of this.photos.values()) photo.proposals = null;
     this.state = await get("state");
-    byId("sureness").hidden = false;
+    byId("confidence").hidden = false;
     await this.refreshQueue();
     this.planned = null;
     if (this.trail[this.place] && !this.held) this.#go(this.place);
@@ -396,20 +396,20 @@ export class LabelTab {
     announce(label);
   }
 
-  /** Have proposals accepted from a probability on, those of this screen. */
+  /** Set the probability from which proposals of this screen are accepted. */
   #setSure(probability) {
     this.sure = probability;
     byId("sure").value = Math.round(100 * probability);
-    byId("sure-words").textContent = `${Math.round(100 * probability)} %`;
+    byId("sure-value").textContent = `${Math.round(100 * probability)} %`;
     for (const view of this.views) view.render();
   }
 
-  /** Draw the line between sure and unsure at the proposal under the pointer, or the chosen one. */
+  /** Set the threshold to the probability of the proposal under the pointer, or of the selected one. */
   #sureFromHere() {
     const one = this.views.map((view) => view.pointedProposal()).find(Boolean) ?? this.active?.chosenProposal();
     if (!one) return;
     this.#setSure(one.probability);
-    announce(`sure from score ${one.score} on`);
+    announce(`accept from score ${one.score}`);
   }
 
   toggleIgnore() {
@@ -420,7 +420,7 @@ export class LabelTab {
   toggleLock() {
     this.isLocked = !this.isLocked;
     this.#showTools();
-    announce(this.isLocked ? "shape locked" : "shape free");
+    announce(this.isLocked ? "aspect ratio locked" : "aspect ratio free");
   }
 
   deleteChosen() {
@@ -432,7 +432,7 @@ export class LabelTab {
     } else if (proposal) this.reject(view, [proposal]);
   }
 
-  /** A box in the middle of what is seen, for those who draw by keys. */
+  /** Add a box in the middle of the photo, for drawing with keys. */
   drawByKey() {
     const view = this.active;
     if (!view?.photo) return;
@@ -520,13 +520,13 @@ export class LabelTab {
     on("next", () => this.next());
     on("previous", () => this.previous());
     on("accept", () => this.acceptScreen());
-    byId("sureness").hidden = !this.state.model;
+    byId("confidence").hidden = !this.state.model;
     byId("sure").addEventListener("input", () => this.#setSure(byId("sure").value / 100));
     const restart = (id) => {
       store(id, byId(id).value);
       this.trail = this.trail[this.place] && id === "count" ? this.trail.slice(0, this.place) : [];
       this.place = this.trail.length - 1;
-      this.start().catch((error) => complain(error.message));
+      this.start().catch((error) => showError(error.message));
     };
     for (const id of ["count", "order", "filter"]) byId(id).addEventListener("change", () => restart(id));
     const kinds = byId("export");
@@ -536,9 +536,9 @@ export class LabelTab {
       kinds.value = "";
       try {
         const { path, n_photos } = await post("export", { kind });
-        byId("saved").textContent = `${count(n_photos, "photo")} written: ${path}`;
-        announce(`written: ${path}`);
-      } catch (error) { complain(error.message); }
+        byId("saved").textContent = `${count(n_photos, "photo")} written to ${path}`;
+        announce(`written to ${path}`);
+      } catch (error) { showError(error.message); }
     });
     new ResizeObserver(() => { if (this.views.length) this.#layout(this.views.length); }).observe(byId("sheet"));
   }
@@ -546,7 +546,7 @@ export class LabelTab {
   #showLabels() {
     const buttons = this.labels.map((label, i) => el("button", { type: "button", className: `k${i % 8}`, role: "radio",
       ariaChecked: String(label === this.current), title: i < 9 ? `Key ${i + 1}` : "", onclick: () => this.setLabel(label) }, label));
-    const more = el("input", { type: "text", maxLength: 100, placeholder: "another kind", ariaLabel: "Another kind of object",
+    const more = el("input", { type: "text", maxLength: 100, placeholder: "new kind", ariaLabel: "New kind of object",
       onkeydown: (event) => {
         const label = more.value.trim();
         if (event.key === "Enter" && label) { this.addLabel(label); this.setLabel(label); byId("labels").querySelector("[aria-checked=true]")?.focus(); }

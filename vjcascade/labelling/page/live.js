@@ -1,7 +1,7 @@
-// The tab where a model is tried on the webcam or a video file.
+// The Live tab: the model on a webcam or a video file.
 
 import { post } from "./api.js";
-import { announce, byId, complain, el } from "./dom.js";
+import { announce, byId, showError, el } from "./dom.js";
 
 const SIDE = 480;        // pixels of the longer side of frames that are searched
 const SMOOTH = 0.9;
@@ -17,15 +17,15 @@ export class LiveTab {
 
   start() {
     if (this.video) return;
-    this.video = el("video", { muted: true, playsInline: true, loop: true, ariaLabel: "what the camera sees" });
+    this.video = el("video", { muted: true, playsInline: true, loop: true, ariaLabel: "camera or video" });
     this.canvas = el("canvas");
     this.screen = el("div", { className: "screen" }, this.video, this.canvas);
     this.words = el("p", { role: "status" }, "Choose the webcam or a video file. Nothing leaves this machine.");
     this.sliders = {
-      min_neighbors: this.#slider("min_neighbors: fewer windows find more", 0, 20, 1, 3),
-      min_score: this.#slider("least score", 0, 200, 1, 0),
-      min_size: this.#slider("smallest object, % of the frame's height", 0, 90, 1, 0),
-      side: this.#slider("pixels searched: more find smaller objects", 160, 1280, 80, SIDE),
+      min_neighbors: this.#slider("min neighbours: lower finds more", 0, 20, 1, 3),
+      min_score: this.#slider("minimum score", 0, 200, 1, 0),
+      min_size: this.#slider("minimum object size, % of the frame's height", 0, 90, 1, 0),
+      side: this.#slider("longer side of the searched frame in pixels: more finds smaller objects", 160, 1280, 80, SIDE),
     };
     const file = el("input", { type: "file", accept: "video/*", hidden: true, onchange: () => this.#play(file.files[0]) });
     this.keepers = ["false-alarm", "miss"].map((kind) => el("button", { type: "button", disabled: true, onclick: () => this.keep(kind) },
@@ -52,7 +52,7 @@ export class LiveTab {
       this.video.srcObject = await navigator.mediaDevices.getUserMedia({ video: { width: { ideal: 1280 }, height: { ideal: 720 } } });
       await this.#begin();
     } catch (error) {
-      complain(`The webcam cannot be used (${error.message}): allow it for this page, or choose a video file.`);
+      showError(`The webcam cannot be used (${error.message}): allow it for this page, or choose a video file.`);
     }
   }
 
@@ -64,12 +64,12 @@ export class LiveTab {
       this.video.src = URL.createObjectURL(file);
       await this.#begin();
     } catch (error) {
-      complain(`${file.name} cannot be played (${error.message}): save it as MP4 or WebM.`);
+      showError(`${file.name} cannot be played (${error.message}): save it as MP4 or WebM.`);
     }
   }
 
   async #begin() {
-    complain("");
+    showError("");
     await this.video.play();
     this.isOn = true;
     this.rate = 0;
@@ -86,7 +86,7 @@ export class LiveTab {
     for (const button of this.keepers ?? []) button.disabled = true;
   }
 
-  /** One frame after the other: the next is sent once the boxes of the last are there. */
+  /** Send one frame at a time: the next one once the boxes of the last have arrived. */
   async #loop(turn) {
     while (this.isOn && this.turn === turn) {
       const began = performance.now();
@@ -97,7 +97,7 @@ export class LiveTab {
       try {
         await this.#frame();
       } catch (error) {
-        complain(error.message);
+        showError(error.message);
         this.stop();
         return;
       }
@@ -137,7 +137,7 @@ export class LiveTab {
       drawing.strokeText(scores[i].toFixed(1), x + line, y - line);
       drawing.fillText(scores[i].toFixed(1), x + line, y - line);
     });
-    this.words.textContent = `${this.boxes.length} found; ${this.rate.toFixed(1)} frames a second, ${milliseconds.toFixed(0)} ms for detection`;
+    this.words.textContent = `${this.boxes.length} found; ${this.rate.toFixed(1)} frames per second, ${milliseconds.toFixed(0)} ms per detection`;
   }
 
   async keep(kind) {
@@ -148,9 +148,9 @@ export class LiveTab {
     const file = await new Promise((resolve) => frame.toBlob(resolve, "image/png"));
     try {
       const { name } = await post("live/keep", file, { kind, boxes: JSON.stringify(kind === "miss" ? [] : boxes) });
-      announce(`kept: ${name}`);
-      this.words.textContent = `kept for the next round: ${name}`;
-    } catch (error) { complain(error.message); }
+      announce(`saved: ${name}`);
+      this.words.textContent = `saved as ${name}; label it in the Label tab`;
+    } catch (error) { showError(error.message); }
   }
 
   key(event) {

@@ -1,23 +1,23 @@
-// One photo on the screen: shows boxes and proposals, and turns the pointer into changes.
+// One photo on the screen: shows boxes and proposals, and turns pointer events into changes.
 
 import { address } from "./api.js";
 import { el, svg } from "./dom.js";
 import { HANDLES, inside, moved, openProposals, resized, spanned } from "./boxes.js";
 
-const LEAST_DRAG = 4;      // pixels of the screen; less is a click
-const HANDLE = 9, GRIP = 24, BADGE = 12;  // pixels of the screen
+const LEAST_DRAG = 4;      // screen pixels; less is a click
+const HANDLE = 9, GRIP = 24, BADGE = 12;  // screen pixels
 const MOST_ZOOM = 40;
 const SIDES = [320, 640, 1024, 1600, 2560, 4096];  // as in pictures.py
 
-/** How many pixels of a photo are enough for so many of the page. */
+/** Return how many pixels of a photo are enough for a number of CSS pixels. */
 export const pixelsNeeded = (pixels) => pixels * Math.min(devicePixelRatio, 2) * 0.8;
 
-/** Which copy is asked for. */
+/** Return the side of the copy to request. */
 export const sideFor = (pixels) => SIDES.find((side) => side >= pixelsNeeded(pixels)) ?? SIDES.at(-1);
 
 export const pictureAddress = (name, side) => address("picture", { name, side });
 
-/** A name that a proposal keeps, however often the server is asked for all of them. */
+/** A proposal's identifier: the same in every answer of the server. */
 const proposalId = (one) => `p${one.box.join("_")}`;
 
 const center = ([a, b]) => [(a.x + b.x) / 2, (a.y + b.y) / 2];
@@ -25,15 +25,15 @@ const distance = ([a, b]) => Math.hypot(a.x - b.x, a.y - b.y);
 
 export class PhotoView {
   /**
-   * owner: the tab that this view is in: it has `sure`, `isPanning`, and what is called of it below.
+   * owner: the tab that holds this view: it has `sure`, `isPanning` and the methods called below.
    */
   constructor(owner) {
     this.owner = owner;
     this.photo = null;
-    this.chosen = null;       // the number of a box, or the name of a proposal
-    this.pointed = null;      // the name of the proposal under the pointer
+    this.chosen = null;       // the id of a box or proposal
+    this.pointed = null;      // the id of the proposal under the pointer
     this.zoom = 1;
-    this.corner = [0, 0];     // of the stage, in pixels of the screen
+    this.corner = [0, 0];     // of the stage, in screen pixels
     this.pointers = new Map();
     this.drag = null;
     this.side = 0;
@@ -65,7 +65,7 @@ export class PhotoView {
 
   get isBusy() { return this.drag !== null; }
 
-  /** Show a photo; null while it is being asked for. */
+  /** Show a photo; null while it is being fetched. */
   show(name, photo, why) {
     const isNew = this.shownName !== name;
     this.shownName = name;
@@ -92,25 +92,25 @@ export class PhotoView {
     }
   }
 
-  /** Show what cannot be used. */
+  /** Show an error instead of the photo. */
   fail(name, problem) {
     this.show(name, null, "");
     this.#say(problem);
   }
 
-  /** Draw everything anew. */
+  /** Draw everything again. */
   render() {
     const photo = this.photo;
     if (!photo) return;
     const focused = this.layer.contains(document.activeElement) ? document.activeElement.dataset.id : undefined;
     this.done.checked = photo.done;
-    this.#say(photo.proposals === null ? "Looking for proposals…" : "");
+    this.#say(photo.proposals === null ? "Searching for proposals…" : "");
     const open = openProposals(photo);
     if (this.chosen?.startsWith("p") && !this.chosenProposal()) this.chosen = null;
     const parts = open.map((one) => this.#proposal(one, proposalId(one))).reverse();
     const bySize = [...photo.boxes].sort((a, b) => b.box[2] * b.box[3] - a.box[2] * a.box[3]);
     parts.push(...bySize.map((one) => this.#box(one)));
-    // What can be touched beside the badges lies below all of them: where boxes are many, each badge is still its own.
+    // The touch areas around badges lie below all badges: where boxes are dense, each badge can still be clicked.
     const both = open.map((one) => this.#badge(one, proposalId(one)));
     const badges = [...both.map(([around]) => around), ...both.map(([, badge]) => badge)];
     const chosen = this.chosenBox();
@@ -138,7 +138,7 @@ export class PhotoView {
     return openProposals(this.photo).find((one) => proposalId(one) === id) ?? null;
   }
 
-  /** Zoom about a point of the frame, or its middle. */
+  /** Zoom around a point of the frame, or around its middle. */
   zoomBy(factor, at) {
     const { width, height } = this.frame.getBoundingClientRect();
     const [x, y] = at ?? [width / 2, height / 2];
@@ -153,7 +153,7 @@ export class PhotoView {
     this.#fit();
   }
 
-  /** Pixels of the photo in a pixel of the screen. */
+  /** Photo pixels per screen pixel. */
   get unit() { return this.photo.width / (this.base[0] * this.zoom); }
 
   #say(text) {
@@ -212,7 +212,7 @@ export class PhotoView {
 
   #proposal(one, id) {
     const sure = one.probability >= this.owner.sure, chosen = id === this.chosen;
-    const words = `proposal, ${sure ? "sure" : "unsure"}, score ${one.score}; A accepts, R rejects`;
+    const words = `proposal, ${sure ? "confident" : "uncertain"}, score ${one.score}; A accepts, R rejects`;
     return svg("g", { class: `proposal ${sure ? "sure" : "unsure"}${chosen ? " chosen" : ""}`, "data-id": id, tabindex: 0,
       role: "button", "aria-label": words, "aria-pressed": String(chosen) }, ...this.#rects(one.box), this.#tag(one.box, one.score.toFixed(1)));
   }
@@ -220,7 +220,7 @@ export class PhotoView {
   #badge(one, id) {
     const sure = one.probability >= this.owner.sure, [x, y, w, h] = one.box;
     const touch = BADGE * this.unit, r = Math.min(Math.max(Math.min(w, h) / 4, touch * 0.6), touch);
-    // Sure ones are accepted with all others, so only a refusal is needed; unsure ones are dropped, so only a yes.
+    // Confident proposals are accepted with the screen, so their badge rejects; uncertain ones are dropped, so theirs accepts.
     const kind = sure ? "no" : "yes";
     const cx = Math.min(x + w + r / 2, this.photo.width - r), cy = Math.max(y - r / 2, r);
     const mark = sure ? `M${cx - r / 2.6} ${cy - r / 2.6}l${r / 1.3} ${r / 1.3}m0 ${-r / 1.3}l${-r / 1.3} ${r / 1.3}`
@@ -248,7 +248,7 @@ export class PhotoView {
     });
   }
 
-  /** Where a pointer is, in pixels of the photo. */
+  /** Return the position of a pointer in photo pixels. */
   #at(event) {
     const { left, top } = this.frame.getBoundingClientRect();
     return [(event.clientX - left - this.corner[0]) * this.unit, (event.clientY - top - this.corner[1]) * this.unit];
@@ -257,10 +257,10 @@ export class PhotoView {
   #down(event) {
     this.owner.activate(this);
     if (!this.photo || event.button > 1) return;
-    if (event.isPrimary) this.pointers.clear();  // no other finger is there: the end of another one went unseen
+    if (event.isPrimary) this.pointers.clear();  // the primary pointer is the first one: any other is left over from a missed pointerup
     this.pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
     this.frame.setPointerCapture(event.pointerId);
-    if (this.pointers.size === 2) {  // two fingers: whatever one had begun is no drawing
+    if (this.pointers.size === 2) {  // two fingers pinch: what the first began was not a drawing
       this.#forget();
       const both = [...this.pointers.values()];
       this.drag = { kind: "pinch", distance: distance(both), center: center(both) };

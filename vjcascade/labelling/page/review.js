@@ -1,31 +1,31 @@
-// What the model gets wrong, as a wall of cuts, worst first; a key decides, and the next one is there. Pictures of cuts
-// are asked for when they come into sight, all of one sight in one request: a request for each would have to queue.
+// The Review tab: the model's errors as a grid of crops, the worst first; a key decides and moves to the next one. Crops are
+// fetched when they scroll into view, all of them in one request: single requests would queue.
 
 import { get, photos, post, saver } from "./api.js";
-import { announce, byId, complain, count, el, svg } from "./dom.js";
-import { newId, overlap } from "./boxes.js";
+import { announce, byId, showError, count, el, svg } from "./dom.js";
+import { newId, iou } from "./boxes.js";
 
 const CHOICES = {
-  "false alarm": { l: "Learn it", o: "It is the object", s: "Leave it" },
-  "near miss": { l: "Learn it", o: "Use this box", s: "Leave it" },
-  miss: { l: "Box is wrong", o: "Learn it", s: "Leave it" },
+  "false alarm": { l: "Use as negative", o: "It is an object", s: "Skip" },
+  "near miss": { l: "Use as negative", o: "Use this box", s: "Skip" },
+  miss: { l: "Delete the box", o: "Train on it", s: "Skip" },
 };
 const DECIDED = {
-  "false alarm": { l: "false alarm, learned", o: "object, box added", s: "left" },
-  "near miss": { l: "false alarm, learned", o: "box replaced", s: "left" },
-  miss: { l: "box deleted", o: "object, learned", s: "left" },
+  "false alarm": { l: "used as a negative", o: "box added", s: "skipped" },
+  "near miss": { l: "used as a negative", o: "box replaced", s: "skipped" },
+  miss: { l: "box deleted", o: "used for training", s: "skipped" },
 };
-const AHEAD = 400;  // pixels below and above what is seen, of which pictures are loaded, too
-const MOST_PICTURES = 100;  // in a request
+const AHEAD = 400;  // pixels above and below the visible part whose pictures are loaded, too
+const MOST_PICTURES = 100;  // per request
 
 const HEADS = { "false alarm": "False alarms", miss: "Misses", "near miss": "Near misses" };
 
 export class ReviewTab {
   constructor(label) {
-    this.label = label;        // the tab whose labels and undo are shared
+    this.label = label;        // the tab whose labels and undo this one shares
     this.mistakes = [];
     this.decisions = new Map();
-    this.pictures = new Map();  // addresses by the numbers of mistakes
+    this.pictures = new Map();  // data URLs by the numbers of mistakes
     this.kind = "false alarm";
     this.section = byId("review");
     this.sight = new IntersectionObserver((seen) => this.#picture(seen.filter((one) => one.isIntersecting).map((one) => one.target)),
@@ -49,7 +49,7 @@ export class ReviewTab {
     this.#show();
   }
 
-  /** What a choice changes, worked out from the boxes as they are now. */
+  /** Return the changes that a decision makes to the current boxes. */
   async #changes(mistake, key) {
     const photo = mistake.photo;
     const train = mistake.use === "train" ? [] : [{ do: "use", photo, use: "train" }];
@@ -60,7 +60,7 @@ export class ReviewTab {
       return [{ do: "put", photo, ...box }, ...train];
     }
     const known = await photos.get(photo);
-    const old = known.boxes.reduce((best, one) => overlap(one.box, mistake.truth) > overlap(best?.box ?? [0, 0, 1, 1], mistake.truth) ? one : best, null);
+    const old = known.boxes.reduce((best, one) => iou(one.box, mistake.truth) > iou(best?.box ?? [0, 0, 1, 1], mistake.truth) ? one : best, null);
     if (!old) return train;
     if (mistake.kind === "near miss") return [{ do: "put", photo, ...old, box: mistake.found }, ...train];
     return key === "l" ? [{ do: "delete", photo, id: old.id }] : train;
@@ -71,7 +71,7 @@ export class ReviewTab {
     if (!mistake || !CHOICES[mistake.kind][key]) return;
     if (this.decisions.has(number)) await this.#takeBack(number);
     const changes = await this.#changes(mistake, key);
-    // Photos that this tab has not loaded have no undo of their own: what was there before is asked for.
+    // Undo needs the state before the change: fetch the photo if it is not loaded.
     if (changes.length && !this.label.photos.has(mistake.photo)) this.label.photos.set(mistake.photo, await photos.get(mistake.photo));
     this.label.change(changes);
     this.decisions.set(number, { key, step: changes.length ? this.label.past.at(-1) : null });
@@ -104,7 +104,7 @@ export class ReviewTab {
       event.preventDefault();
     } else if (key === "u") {
       const last = [...this.decisions.keys()].at(-1);
-      if (last !== undefined) this.#takeBack(last).then(() => { this.#showAnew(last); this.#card(last)?.focus(); announce("taken back"); });
+      if (last !== undefined) this.#takeBack(last).then(() => { this.#showAnew(last); this.#card(last)?.focus(); announce("undone"); });
     }
   }
 
@@ -121,7 +121,7 @@ export class ReviewTab {
     this.#card(number)?.replaceWith(this.#cut(number));
   }
 
-  /** Ask for the pictures of cards that have come into sight. */
+  /** Fetch the pictures of cards that have scrolled into view. */
   async #picture(cards) {
     for (const card of cards) this.sight.unobserve(card);
     const { pictures } = this, numbers = cards.map((card) => card.dataset.number).filter((number) => !pictures.has(number));
@@ -129,13 +129,13 @@ export class ReviewTab {
       const some = numbers.slice(first, first + MOST_PICTURES);
       try {
         const made = await get("review/pictures", { numbers: some.join() });
-        if (pictures !== this.pictures) return;  // the review was made anew meanwhile
+        if (pictures !== this.pictures) return;  // another review has finished meanwhile
         some.forEach((number, i) => {
           pictures.set(number, made[i] && `data:image/jpeg;base64,${made[i]}`);
           this.#card(number)?.querySelector("img").replaceWith(this.#image(number));
         });
       } catch (error) {
-        complain(error.message);
+        showError(error.message);
         return;
       }
     }
@@ -144,22 +144,22 @@ export class ReviewTab {
   #image(number) {
     const one = this.mistakes[number], source = this.pictures.get(String(number));
     const words = `${one.kind} in ${one.photo}`;
-    return el("img", { src: source || null, alt: source === "" ? `${words}: the photo cannot be shown` : words });
+    return el("img", { src: source || null, alt: source === "" ? `${words}: the photo cannot be read` : words });
   }
 
   #show() {
     this.sight.disconnect();
     const { busy, ready, done, total, problem } = this.state;
     const start = el("button", { type: "button", className: "main", disabled: busy, onclick: async () => {
-      try { complain(""); await post("review/start"); } catch (error) { complain(error.message); }
-    } }, ready ? "Look again" : "Look for mistakes");
+      try { showError(""); await post("review/start"); } catch (error) { showError(error.message); }
+    } }, ready ? "Search again" : "Search for errors");
     const kinds = Object.entries(HEADS).map(([kind, head]) => el("button", { type: "button", ariaPressed: String(kind === this.kind),
       onclick: () => { this.kind = kind; this.#show(); } }, `${head} (${this.mistakes.filter((one) => one.kind === kind).length})`));
     const bar = el("div", { className: "buttons" }, start, ...(ready ? kinds : []));
     const words = busy ? `Searching ${done} of ${total} photos that are done…` : problem ||
-      (ready ? `${count(this.mistakes.length, "place")} where the model and the boxes disagree; the worst come first. ` +
-        "L, O and S decide about the chosen one; a photo from which something is learned serves training from then on."
-        : "The model searches the photos that are done; where it and the boxes disagree is shown here.");
+      (ready ? `${count(this.mistakes.length, "place")} where the model and the boxes disagree, the worst first. ` +
+        "L, O and S decide about the selected one. Photos whose errors are trained on are no longer used for validation."
+        : "The model searches the photos that are done; places where it disagrees with the boxes are shown here.");
     const wall = el("div", { className: "wall", role: "list" }, ...this.#shown().map((number) => this.#cut(number)));
     this.section.replaceChildren(bar, el("p", {}, words), ...(busy ? [el("progress", { max: Math.max(total, 1), value: done, ariaLabel: "photos searched" })] : []), wall);
   }

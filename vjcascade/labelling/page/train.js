@@ -1,11 +1,11 @@
-// The tab where a model is trained on the photos that are done, and compared with the one in use.
+// The Train tab: a model is trained on the photos that are done, and compared with the current one.
 
 import { get, post } from "./api.js";
-import { announce, byId, complain, count, el } from "./dom.js";
+import { announce, byId, showError, count, el } from "./dom.js";
 
 const PHASES = {
-  idle: "", preparing: "Preparing…", training: "Training…", measuring: "Measuring both models on photos kept from training…",
-  done: "", stopped: "Stopped before a stage was finished; the model in use stays.", failed: "",
+  idle: "", preparing: "Preparing…", training: "Training…", measuring: "Evaluating on the validation photos…",
+  done: "", stopped: "Stopped before the first stage was finished; the current model is unchanged.", failed: "",
 };
 const percent = (share) => share === null || share === undefined ? "" : `${(100 * share).toFixed(share < 0.01 ? 3 : 1)} %`;
 
@@ -15,7 +15,7 @@ export class TrainTab {
     this.section = byId("train");
     this.form = el("div");
     this.rest = el("div");
-    this.section.append(el("div", { className: "page" }, el("h2", {}, "A new model from the photos that are done"), this.form, this.rest));
+    this.section.append(el("div", { className: "page" }, el("h2", {}, "Train a model on the photos that are done"), this.form, this.rest));
     this.start_ = "fresh";
   }
 
@@ -43,12 +43,12 @@ export class TrainTab {
     if (phase === "failed") parts.push(el("p", { className: "verdict" }, problem));
     if (phase === "done") parts.push(...this.#result());
     if (stages.length) parts.push(this.#stages(stages));
-    if (notes.length) parts.push(el("h2", {}, "What training says"), el("ul", {}, ...notes.map((note) => el("li", {}, note))));
-    if (command) parts.push(el("h2", {}, "The same on the command line"), el("pre", {}, command));
+    if (notes.length) parts.push(el("h2", {}, "Messages of the run"), el("ul", {}, ...notes.map((note) => el("li", {}, note))));
+    if (command) parts.push(el("h2", {}, "The same training on the command line"), el("pre", {}, command));
     this.rest.replaceChildren(...parts);
   }
 
-  /** Made anew only where it changes: news come several times a second, and a button that is replaced gets no click. */
+  /** Rebuilt only when it changes: events come several times a second, and a button that is replaced misses its click. */
   #showForm(isBusy) {
     const shown = JSON.stringify([this.state.phase, isBusy, this.label.state.model, this.label.labels, this.label.current]);
     if (shown === this.shownForm) return;
@@ -65,30 +65,30 @@ export class TrainTab {
       checked: this.start_ === value, disabled: disabled || isBusy, onchange: () => { this.start_ = value; } }), ` ${words}`);
     const label = el("select", { disabled: isBusy, "data-keep": "label" }, ...this.label.labels.map((name) => el("option", { selected: name === this.label.current }, name)));
     const start = el("button", { type: "button", className: "main", disabled: isBusy, "data-keep": "start", onclick: async () => {
-      try { complain(""); await post("train/start", { start: this.start_, label: label.value }); } catch (error) { complain(error.message); }
+      try { showError(""); await post("train/start", { start: this.start_, label: label.value }); } catch (error) { showError(error.message); }
     } }, "Train");
     const stop = el("button", { type: "button", disabled: !["preparing", "training"].includes(this.state.phase), "data-keep": "stop",
-      onclick: () => post("train/stop").catch((error) => complain(error.message)) }, "Stop");
-    return el("fieldset", {}, el("legend", {}, model ? `In use: ${model}` : "There is no model yet"),
-      choice("fresh", "from the beginning, quickly"), choice("continue", "add stages to the model in use", !model),
+      onclick: () => post("train/stop").catch((error) => showError(error.message)) }, "Stop");
+    return el("fieldset", {}, el("legend", {}, model ? `Current model: ${model}` : "There is no model yet"),
+      choice("fresh", "train from scratch, with the quick preset"), choice("continue", "add stages to the current model", !model),
       el("div", { className: "buttons" }, el("label", {}, "Kind of object ", label), start, stop));
   }
 
   #result() {
     const { is_better, model, verdict, chart, names, new_model } = this.state;
     const words = is_better ? `The new model is ${names.length > 1 ? "better and is " : ""}used from now on: ${model}` :
-      `The model in use stays, as the new one is not better; that is kept in ${new_model}`;
+      `The new model is not better, so the current one stays in use; the new one is in ${new_model}`;
     const drawing = new DOMParser().parseFromString(chart, "text/html").body.firstElementChild;
     const isPair = names.length > 1;
     return [el("p", { className: "verdict" }, words), ...verdict.map((sentence) => el("p", {}, sentence)),
-      el("p", { className: "key" }, ...(isPair ? [el("i", { className: "old" }), "model so far"] : []), el("i"), "new model; recall over false alarms a photo, on photos kept from training"),
+      el("p", { className: "key" }, ...(isPair ? [el("i", { className: "old" }), "current model"] : []), el("i"), "new model; recall against false alarms per photo, on the validation photos"),
       el("div", { className: `chart${isPair ? "" : " alone"}` }, drawing)];
   }
 
   #stages(stages) {
     const rows = stages.map((one) => el("tr", {}, el("td", {}, String(one.stage)), el("td", {}, String(one.n_weak)),
       el("td", {}, percent(one.hit_rate)), el("td", {}, percent(one.false_alarm_rate)), el("td", {}, Number(one.overall_false_alarm_rate).toExponential(1))));
-    const head = ["stage", "weak classifiers", "hit rate", "false-alarm rate", "of all stages"].map((name) => el("th", { scope: "col" }, name));
+    const head = ["stage", "weak classifiers", "hit rate", "false-alarm rate", "false-alarm rate of all stages so far"].map((name) => el("th", { scope: "col" }, name));
     return el("div", {}, el("h2", {}, count(stages.length, "stage")), el("table", {}, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows)));
   }
 }

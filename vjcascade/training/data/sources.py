@@ -24,7 +24,7 @@ from vjcascade.formats.annotations.opencv_lists import (
     read_opencv_list,
 )
 from vjcascade.formats.annotations.pictures import AnnotatedPicture, Annotations, Coordinates
-from vjcascade.formats.annotations.reading import read_annotations, reader_of, tells_boxes
+from vjcascade.formats.annotations.reading import contains_boxes, read_annotations, reader_of
 from vjcascade.formats.annotations.stored import local_annotations
 from vjcascade.formats.annotations.vec_files import is_vec, read_vec
 from vjcascade.imaging import IMAGE_SUFFIXES, decoding_memory, find_images, image_size, read_upright, to_gray
@@ -427,7 +427,7 @@ def _refuse_boxes_in(folder: Path, kind: Kind) -> None:
     """
     for path in islice(_may_tell_boxes(folder), _MOST_BESIDE):
         try:
-            pictures = read_annotations(path).pictures if tells_boxes(path) else ()
+            pictures = read_annotations(path).pictures if contains_boxes(path) else ()
         except (SourceError, OSError):  # it is something else
             continue
         inside = (

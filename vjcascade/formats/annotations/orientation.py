@@ -1,4 +1,4 @@
-"""Boxes in pictures that EXIF turns."""
+"""Boxes in pictures with an EXIF orientation."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from vjcascade.formats.annotations.pictures import Coordinates
 from vjcascade.types import Size
 
 
-def turned_box(box: Coordinates, stored: Size, orientation: int) -> Coordinates:
-    """Return where a box of the stored picture is in the upright one.
+def upright_box(box: Coordinates, stored: Size, orientation: int) -> Coordinates:
+    """Convert a box from the stored picture to the upright one.
 
     Parameters
     ----------
     box : Coordinates
-        In the pixels of the file.
+        In pixels of the stored picture.
     stored : Size
-        Of these.
+        Its size.
     orientation : int
-        Of EXIF, 1 to 8.
+        The EXIF orientation, 1 to 8.
 
     Returns
     -------
     Coordinates
-        In the picture that `read_image` gives.
+        In pixels of the picture that `read_image` returns.
 
     Examples
     --------
-    >>> turned_box((1, 2, 10, 5), Size(40, 30), 6)
+    >>> upright_box((1, 2, 10, 5), Size(40, 30), 6)
     (23, 1, 5, 10)
     """
     x, y, width, height = box
