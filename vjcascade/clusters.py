@@ -1,7 +1,7 @@
-"""The only door to Dask: work that is done by the workers of a cluster, and comes back in the order of the tasks.
+"""Tasks on a Dask cluster, with results in the order of the tasks. Only this module imports Dask.
 
-What a cluster does must not depend on how many workers it has, or on which of them does what. Workers may come and go:
-what one was doing when it was lost is done again by another.
+Results must not depend on the number of workers, or on which worker does which task. Workers may join and leave: the
+tasks of a lost worker are repeated by others.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 AHEAD = 3
-"""Tasks for each thread of the cluster that are under way or wait to be taken."""
+"""Submitted tasks per thread of the cluster."""
 
 SECONDS_TO_CONNECT = 20
-"""For a scheduler to answer."""
+"""Timeout for connecting to a scheduler."""
 
 SECONDS_WITHOUT_WORKERS = 60.0
-"""So long a cluster may be without a worker: new ones may be on their way."""
+"""Timeout for a cluster without workers: new ones may be starting."""
 
 POLL = 1.0
-"""Seconds between looks at who is still there, while an answer is waited for."""
+"""Seconds between checks of the workers, while waiting for a result."""
 
 _LOCAL = re.compile(r"local:([1-9]\d{0,2})")
 
 
 class Cluster:
-    """A cluster of Dask.
+    """A Dask cluster.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Cluster:
         self._without_workers_since: float | None = None
 
     def workers(self) -> dict[str, int]:
-        """Return the threads of each worker, by its address, sorted.
+        """Return the number of threads of each worker by its address, sorted, once there is a worker.
 
         Raises
         ------
@@ -70,22 +70,22 @@ class Cluster:
             self._without_workers_since = self._without_workers_since or time.monotonic()
             if time.monotonic() - self._without_workers_since > SECONDS_WITHOUT_WORKERS:
                 raise ClusterError(
-                    f"the cluster has had no worker for {SECONDS_WITHOUT_WORKERS:.0f} s: start some, and begin again "
-                    "or resume"
+                    f"the cluster has had no worker for {SECONDS_WITHOUT_WORKERS:.0f} s: start workers, then start "
+                    "again or resume"
                 )
             time.sleep(POLL)
 
     def ordered_map(
         self, function: Callable[[Shared, Task], Result], shared: Shared, tasks: Iterable[Task]
     ) -> Iterator[Result]:
-        """Yield `function(shared, task)` for every task, in order, computed by whatever workers there are.
+        """Yield `function(shared, task)` for every task, in order, computed by the workers.
 
         Parameters
         ----------
         function : callable
-            Of a module. It must not depend on other tasks: where a worker is lost, it is called again.
+            A module-level function. It must not depend on other tasks: if a worker is lost, it is called again.
         shared : object
-            What all tasks need: each worker gets it once.
+            An argument of all tasks, sent to each worker once.
         tasks : iterable
             Read lazily.
 
@@ -97,34 +97,34 @@ class Cluster:
         Raises
         ------
         ClusterError
-            If the scheduler or all workers are lost, or a task ends one worker after the other.
+            If the scheduler or all workers are lost, or a task kills several workers.
         """
-        held = self._submit(_same, shared)
+        scattered = self._submit(_identity, shared)
         queue = iter(tasks)
         pending: deque[Any] = deque()
         n_ahead = AHEAD * sum(self.workers().values())
         try:
             while True:
                 for task in islice(queue, n_ahead - len(pending)):
-                    pending.append(self._submit(function, held, task))
+                    pending.append(self._submit(function, scattered, task))
                 if not pending:
                     return
                 yield self.result(pending.popleft())
         finally:
-            with suppress(Exception):  # a scheduler that is lost cannot be told
+            with suppress(Exception):  # the scheduler may be lost
                 self._client.cancel(list(pending))
 
     def submit_to(self, worker: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Have one worker, and no other, call a function.
+        """Submit a function call to one worker; no other may do it.
 
         Parameters
         ----------
         worker : str
             Its address.
         function : callable
-            Of a module.
+            A module-level function.
         *arguments
-            What it is called with.
+            Its arguments.
 
         Returns
         -------
@@ -134,7 +134,7 @@ class Cluster:
         return self._submit(function, *arguments, workers=[worker], allow_other_workers=False)
 
     def is_done(self, future: Any, seconds: float = POLL) -> bool:
-        """Wait a while for an answer; tell whether it is there, or will never be."""
+        """Wait up to `seconds` for a call; return whether it has finished or failed."""
         from distributed import wait
 
         try:
@@ -146,7 +146,7 @@ class Cluster:
         return bool(future.done())
 
     def died_of(self, future: Any) -> bool:
-        """Tell whether a call ended because its worker was lost."""
+        """Return whether a call failed because its worker was lost."""
         from distributed import KilledWorker
 
         return future.status == "lost" or (
@@ -154,7 +154,7 @@ class Cluster:
         )
 
     def result(self, future: Any) -> Any:
-        """Return an answer.
+        """Wait for a call and return its result.
 
         Raises
         ------
@@ -171,8 +171,8 @@ class Cluster:
             raise
         except KilledWorker as error:
             raise ClusterError(
-                f"the same work ended several workers, one after the other ({error}): it probably takes more "
-                "memory than they have"
+                f"the same task killed several workers ({error}): it probably needs more memory than they have; use "
+                "workers with more memory"
             ) from error
         except Exception as error:
             if future.status in {"cancelled", "lost"}:
@@ -182,7 +182,7 @@ class Cluster:
     def _submit(self, function: Callable[..., Any], *arguments: Any, **where: Any) -> Any:
         try:
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message="Sending large graph")  # once for a stage
+                warnings.filterwarnings("ignore", message="Sending large graph")  # expected once per stage
                 return self._client.submit(function, *arguments, pure=False, **where)
         except Exception as error:
             raise self._lost(error) from error
@@ -190,8 +190,8 @@ class Cluster:
     def _lost(self, error: BaseException) -> ClusterError:
         reason = str(error).split("\n")[0] or type(error).__name__
         return ClusterError(
-            f"the cluster's scheduler no longer answers ({reason}): start it again and repeat the command; with "
-            "--resume it keeps what was finished, on a cluster of any size or without one"
+            f"the cluster's scheduler no longer answers ({reason}): restart it and repeat the command; --resume "
+            "continues after what was finished, on a cluster of any size or without one"
         )
 
 
@@ -258,8 +258,8 @@ def open_cluster(given: Any) -> Iterator[Cluster | None]:
     Parameters
     ----------
     given : str, distributed.Client or None
-        An address, as ``tcp://host:8786``; ``local:4`` for four processes on this machine, which end with the block; or
-        a client of the caller's own, which stays open.
+        An address such as ``tcp://host:8786``; ``local:4`` for four processes on this machine, which end with the
+        block; or the caller's client, which stays open.
 
     Yields
     ------
@@ -271,9 +271,9 @@ def open_cluster(given: Any) -> Iterator[Cluster | None]:
     MissingLibraryError
         If Dask is not installed.
     ClusterError
-        If nobody answers, or workers lack this package.
+        If no scheduler answers, or workers lack this version of the package.
     SettingsError
-        If it is none of these.
+        If `given` is none of these.
     """
     if given is None:
         yield None
@@ -289,7 +289,7 @@ def open_cluster(given: Any) -> Iterator[Cluster | None]:
         if not isinstance(given, distributed.Client):
             if not isinstance(given, str) or not given:
                 raise SettingsError(
-                    f"cluster {given!r:.80} is neither an address, as tcp://host:8786, nor a Client"
+                    f"cluster {given!r:.80} is neither an address, such as tcp://host:8786, nor a Client"
                 )
             client = stack.enter_context(_connected(given))
         _check_versions(client)
@@ -308,12 +308,12 @@ def _connected(address: str) -> Iterator[Any]:
                     threads_per_worker=1,
                     processes=True,
                     dashboard_address=None,
-                    memory_limit=0,  # what a stage takes is known before, and is not what Dask counts
+                    memory_limit=0,  # memory is planned before each stage, and Dask measures it differently
                     silence_logs=50,
                 )
             )
         elif address.startswith("local:"):
-            raise SettingsError(f"cluster {address}: write local: and a number of processes, such as local:4")
+            raise SettingsError(f"cluster {address}: give local: and a number of processes, such as local:4")
         else:
             target = address
         try:
@@ -321,18 +321,18 @@ def _connected(address: str) -> Iterator[Any]:
         except Exception as error:  # OSError, ValueError of an address, and others
             reason = str(error).split("\n")[0] or type(error).__name__
             raise ClusterError(
-                f"cluster {address}: no scheduler answers there ({reason}); check the address, and that it runs"
+                f"cluster {address}: no scheduler answers ({reason}); check the address, and that it is running"
             ) from error
         yield stack.enter_context(client)
 
 
 def _check_versions(client: Any) -> None:
-    """Refuse workers that would compute something else, or nothing."""
+    """Refuse workers without this version of the package."""
     from vjcascade import __version__
 
     for worker, version in sorted(client.run(_version, on_error="return").items()):
         if isinstance(version, OSError):
-            continue  # it is gone
+            continue  # the worker has left
         if isinstance(version, BaseException):
             reason = str(version).split("\n")[0] or type(version).__name__
             raise ClusterError(
@@ -340,7 +340,7 @@ def _check_versions(client: Any) -> None:
             )
         if version != __version__:
             raise ClusterError(
-                f"worker {worker} has vjcascade {version}, and this is {__version__}: install the same on all"
+                f"worker {worker} has vjcascade {version}, but this is {__version__}: install the same version on all"
             )
 
 
@@ -350,5 +350,5 @@ def _version() -> str:
     return __version__
 
 
-def _same(value: Shared) -> Shared:
+def _identity(value: Shared) -> Shared:
     return value

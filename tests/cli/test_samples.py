@@ -88,15 +88,15 @@ def test_samples_that_look_like_another_size_are_told_of(run, photos, rng):
     save(photos / "noise", noise)
     ran = run("samples", "noise", "b.vec", "--window", "12x20")
     assert ran.code == 0
-    assert "look like others: give --window 12x20 with them" in ran.out
+    assert "look like another size: give --window 12x20" in ran.out
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("info.dat a.dat", "a.dat: samples are written as .vec files, or into a folder"),
+        ("info.dat a.dat", "a.dat: samples are written to a .vec file or a folder"),
         ("info.dat", "give an output"),
-        ("info.dat photos --make 5", "photos: a new folder is written, and this one is there"),
+        ("info.dat photos --make 5", "photos already exists"),
         ("info.dat a.vec --turn 9", "for altered samples of them, say how many: --make 2000"),
         ("info.dat a.vec --make 99999999999999999999", "Must be <= 1000000"),
         ("info.dat a.vec --make 5 --scenes --photos photos --max-scale nan", "Must be >= 1"),
@@ -104,21 +104,21 @@ def test_samples_that_look_like_another_size_are_told_of(run, photos, rng):
         ("info.dat a.vec --make 5 --blur nan", "--blur nan is not in [0, 20]"),
         ("info.dat a.vec --make 5 --photos photos", "crops show what is around them"),
         ("info.dat a.vec --make 5 --transparent 0", "info.dat is not one"),
-        ("info.dat a.vec --make 5 --max-objects 2", "--max-objects and --max-scale are for --scenes"),
-        ("info.dat out --make 5 --format coco", "--format coco is for --scenes"),
-        ("photos/000.png out --label car", "photos/000.png is one picture, so --label has no meaning"),
-        ("photos/000.png out --label car --min-side 5", "so --label and --min-side have no meaning"),
-        ("photos/000.png out --limit 5", "so --limit has no meaning"),
+        ("info.dat a.vec --make 5 --max-objects 2", "--max-objects and --max-scale need --scenes"),
+        ("info.dat out --make 5 --format coco", "--format coco needs --scenes"),
+        ("photos/000.png out --label car", "photos/000.png is one picture, so --label has no effect"),
+        ("photos/000.png out --label car --min-side 5", "so --label and --min-side have no effect"),
+        ("photos/000.png out --limit 5", "so --limit has no effect"),
         ("info.dat out --scenes", "give them as --photos FOLDER"),
         ("info.dat a.vec --scenes --photos photos", "scenes are written into a folder"),
         ("info.dat out --scenes --photos info.dat", "every photo has boxes around objects"),
-        ("photos out --make 5 --sheet photos/look.png", "photos/look.png lies in photos, which is read"),
-        ("photos photos/out --make 5", "photos/out lies in photos, which is read"),
+        ("photos out --make 5 --sheet photos/look.png", "photos/look.png is inside photos"),
+        ("photos photos/out --make 5", "photos/out is inside photos"),
         ("info.dat --sheet look.txt", "give a name that ends in .png"),
         ("info.dat --sheet nowhere/look.png", "there is no folder"),
         ("photos/000.png a.vec --tolerance 3", "give that level, too"),
         ("photos/000.png a.vec --transparent 300", "Must be <= 255"),
-        ("photos/000.png a.vec --transparent 128 --tolerance 255", "all of it is transparent"),
+        ("photos/000.png a.vec --transparent 128 --tolerance 255", "the whole picture is transparent"),
         ("info.dat nowhere/a.vec", "there is no folder"),
         ("nothing.dat a.vec", "nothing.dat does not exist"),
         ("info.dat a.vec --window 300x20", "300x20"),
@@ -223,7 +223,7 @@ def test_altered_samples_of_one_picture_stay_on_its_sheet(run, photos):
     ran = run("samples", *words, "--threads", "1", "--sheet", "look.png")
     assert (ran.code, ran.err) == (0, "")
     assert "written: out (56 samples of 24x24 pixels, and their list)" in ran.out
-    assert "they are copies of 16 originals and no new data" in ran.out
+    assert "these are copies of 16 originals, not new data" in ran.out
     assert run("samples", *["info.dat", "again", *words[2:]], "--threads", "3").code == 0
     assert contents(photos / "out") == contents(photos / "again")
 

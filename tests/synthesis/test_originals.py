@@ -81,7 +81,7 @@ def test_what_cannot_be_used_is_refused(tmp_path, disc, rng):
         read_originals(tmp_path / "pos", transparent=3)
     with pytest.raises(SettingsError, match="give that level, too"):
         read_originals(disc, tolerance=3)
-    with pytest.raises(SourceError, match="all of it is transparent"):
+    with pytest.raises(SourceError, match="the whole picture is transparent"):
         read_originals(disc, transparent=200)
     with pytest.raises(SourceError, match="aspect ratio too far"):
         read_originals(disc, Size(200, 10))

@@ -22,7 +22,9 @@ def test_a_share_of_every_kind(run_program, tmp_path):
         assert (size, windows) == ("4, 49", "500")
         assert int(accepted) > 0, model
         assert outcome.startswith(
-            "refused: OpenMV's cascades have " if export == "openmv" else "identical results, "
+            "refused: rectangle weights in OpenMV's cascades "
+            if export == "openmv"
+            else "identical results, "
         )
 
 

@@ -1,4 +1,4 @@
-"""``vjcascade samples``: what `opencv_createsamples` made for its trainer, and altered samples and scenes."""
+"""``vjcascade samples``: `.vec` files as of `opencv_createsamples`, altered samples and scenes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def samples(  # noqa: PLR0913  each is a user's choice
     window : Size
         Width and height of the samples in pixels, for example 24x24; chosen from the crops if not given.
     label : str
-        The kind of object, where annotations have several.
+        The kind of object, if the annotations have several.
     min_side : int
         Leave out crops whose shorter side has fewer pixels.
     limit : int
@@ -65,7 +65,7 @@ def samples(  # noqa: PLR0913  each is a user's choice
     synthesis : SynthesisOptions
         What to make from the crops, instead of writing them unaltered.
     alterations : Alterations
-        How far copies may differ from the crops.
+        Ranges of the alterations.
     """
     from vjcascade.cli.console import PlainConsole, ProgressLine
     from vjcascade.training.events import Progress
@@ -76,7 +76,7 @@ def samples(  # noqa: PLR0913  each is a user's choice
     is_plain = output is not None and is_vec_name(output) and not options.is_asked(positives)
     if is_plain and (options, alterations) != (SynthesisOptions(), None):
         raise SettingsError(
-            f"crops go into {output} as they are; for altered samples of them, say how many: --make 2000"
+            f"{output} gets the unaltered crops; for altered samples, give their number, such as --make 2000"
         )
     console = PlainConsole(sys.stdout)
     with ProgressLine(console) as progress:

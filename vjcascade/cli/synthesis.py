@@ -1,4 +1,4 @@
-"""What ``vjcascade samples`` makes of crops, or of one picture: altered samples, scenes, contact sheets."""
+"""What ``vjcascade samples`` makes from crops or one picture: altered samples, scenes, contact sheets."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 _SUFFIX = ".vec"
 
 _OF_ONE_PICTURE = 1000
-"""Altered samples where no number is given; as many as `opencv_createsamples` makes."""
+"""Default number of altered samples of one picture, as in `opencv_createsamples`."""
 
 _ON_A_SHEET = 96
-"""Altered samples for a sheet alone where no number is given."""
+"""Default number of altered samples if only a sheet is drawn."""
 
 _MOST, _MOST_OBJECTS = 1_000_000, 100
-"""More samples or scenes, or objects in a scene, are a slip."""
+"""Limits that catch typing errors: samples or scenes, and objects in a scene."""
 
 GreyLevel = Annotated[WholeOption, Parameter(validator=Number(gte=0, lte=255))]
 
@@ -73,13 +73,13 @@ class SynthesisOptions:
     tolerance : int
         Grey levels within this distance of --transparent are transparent, too; 80 if not given.
     mirror : Mirror
-        Mirror half of the copies: auto (if crops do not tell left from right), yes or no.
+        Mirror half of the copies: auto (if crops look like their mirror images), yes or no.
     max_objects : int
         Maximum number of objects in a scene; 3 if not given.
     max_scale : float
         Largest objects in scenes, as a multiple of the window; 0.7 of the photo if not given.
     format : SceneFormat
-        How the boxes of scenes are written, beside the list: coco, yolo, voc or csv.
+        Format for the boxes of scenes, in addition to the list: coco, yolo, voc or csv.
     seed : int
         Random seed: the same seed gives the same files.
     """
@@ -97,25 +97,25 @@ class SynthesisOptions:
     seed: Annotated[WholeOption, Parameter(validator=Number(gte=0))] = 0
 
     def is_asked(self, positives: Path) -> bool:
-        """Tell whether something is to be made, rather than crops to be written as they are."""
+        """Return whether samples or scenes are to be made, rather than unaltered crops written."""
         return bool(self.make or self.scenes or self.sheet) or _is_picture(positives)
 
 
 class Reading(NamedTuple):
-    """How sources are read, and who hears of it.
+    """How sources are read, and where progress is shown.
 
     Attributes
     ----------
     load : callable
         `load_positives` with its options, which prints its report.
     limit : int or None
-        Crops that are used, at most.
+        Largest number of crops that are used.
     show : callable
-        Called as `show(what, n_done, n_in_all)`.
+        Called as `show(what, n_done, n_total)`.
     threads : int or None
         Processors.
     strict : bool
-        Whether photos that cannot be used end it all.
+        Whether photos that cannot be used are an error.
     label : str or None
         The kind of object.
     """
@@ -129,7 +129,7 @@ class Reading(NamedTuple):
 
 
 def refuse_for_one_picture(positives: Path, given: Mapping[str, object]) -> None:
-    """Refuse options that choose among crops, where there is one picture and nothing to choose.
+    """Refuse options that select crops if the source is one picture.
 
     Parameters
     ----------
@@ -143,17 +143,17 @@ def refuse_for_one_picture(positives: Path, given: Mapping[str, object]) -> None
     SettingsError
         If one is given for a picture.
     """
-    without_meaning = [name for name, value in given.items() if value is not None]
-    if without_meaning and _is_picture(positives):
-        have, them = ("have", "them") if len(without_meaning) > 1 else ("has", "it")
+    unused = [name for name, value in given.items() if value is not None]
+    if unused and _is_picture(positives):
+        have, them = ("have", "them") if len(unused) > 1 else ("has", "it")
         raise SettingsError(
-            f"{positives} is one picture, so {' and '.join(without_meaning)} {have} no meaning: leave {them} out, or "
+            f"{positives} is one picture, so {' and '.join(unused)} {have} no effect: leave {them} out, or "
             "give a folder of crops or annotations"
         )
 
 
 def check_outputs(positives: Path, output: Path | None, options: SynthesisOptions) -> None:
-    """Look at what is to be written, and at options that do not go together, before anything is read.
+    """Check output files and combinations of options before anything is read.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def check_outputs(positives: Path, output: Path | None, options: SynthesisOption
     Raises
     ------
     SettingsError
-        If one cannot be written, or would be without a meaning.
+        If an output cannot be written, or options contradict each other.
     """
     from vjcascade.cli.outputs import check_output_file, refuse_overwriting
     from vjcascade.imaging import IMAGE_SUFFIXES
@@ -184,7 +184,7 @@ def check_outputs(positives: Path, output: Path | None, options: SynthesisOption
     for path, source in product(targets, (positives, options.photos)):
         if source and not is_vec_name(path) and real_path(path).is_relative_to(real_path(source)):
             raise SettingsError(
-                f"{path} lies in {source}, which is read: the next run would read it as one of the pictures there"
+                f"{path} is inside {source}, so the next run would read it as a picture; write it elsewhere"
             )
 
 
@@ -192,24 +192,22 @@ def _check_together(output: Path | None, options: SynthesisOptions) -> None:
     if output is None and options.sheet is None:
         raise SettingsError(f"give an output: a file that ends in {_SUFFIX}, or a folder; or --sheet")
     if options.scenes and options.photos is None:
-        raise SettingsError("--scenes are made of photos without the object: give them as --photos FOLDER")
+        raise SettingsError("--scenes needs photos without the object: give them with --photos FOLDER")
     if options.scenes and output is not None and is_vec_name(output):
         raise SettingsError(f"{output}: scenes are written into a folder; give a name without {_SUFFIX}")
     if not options.scenes and (options.max_objects or options.max_scale):
-        raise SettingsError("--max-objects and --max-scale are for --scenes: add it, or leave them out")
+        raise SettingsError("--max-objects and --max-scale need --scenes: add it, or leave them out")
     if not options.scenes and options.format is not SceneFormat.LIST:
-        raise SettingsError(f"--format {options.format.value} is for --scenes: add it, or leave it out")
+        raise SettingsError(f"--format {options.format.value} needs --scenes: add it, or leave --format out")
 
 
 def _check_folder(folder: Path) -> None:
     if folder.suffix[1:].isalpha() and not folder.is_dir():
         raise SettingsError(
-            f"{folder}: samples are written as {_SUFFIX} files, or into a folder, whose name has no suffix"
+            f"{folder}: samples are written to a {_SUFFIX} file or a folder; give a name with this suffix or with none"
         )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise SettingsError(
-            f"{folder}: a new folder is written, and this one is there; give another name, or remove it"
-        )
+        raise SettingsError(f"{folder} already exists; give the name of a new folder, or remove it")
 
 
 def synthesize(
@@ -227,20 +225,20 @@ def synthesize(
     positives : Path
         Crops, or one picture.
     output : Path or None
-        What is written.
+        File or folder to write.
     window : Size or None
-        Of samples; None to have one proposed.
+        Size of samples; None to choose one.
     options : SynthesisOptions
-        What is made.
+        What to make.
     alterations : Alterations
-        How far they may differ.
+        Ranges of the alterations.
     reading : Reading
-        Of the sources.
+        How to read the sources.
 
     Yields
     ------
     str
-        What has been done, and what to know about it.
+        Lines to print.
     """
     from vjcascade.synthesis import read_originals
 
@@ -258,7 +256,8 @@ def synthesize(
     yield from sources.lines
     if options.photos is not None and not (options.scenes or sources.has_cutouts):
         raise SettingsError(
-            "--photos are for --scenes, or for what is behind one picture; crops show what is around them"
+            "--photos is for --scenes, or for the background of one picture; crops have their own surroundings: leave "
+            "it out"
         )
     photos = None if options.photos is None else _photos(options.photos, sources, reading)
     yield from () if photos is None else photos.report.lines()
@@ -294,16 +293,16 @@ def _samples(
         n_written = len(windows)
         yield from write_windows(output, windows, sources.window)
         yield (
-            f"  note: a {_SUFFIX} does not say which are of one original, so training will see copies of what it holds "
-            "out; write a folder, if you train with vjcascade"
+            f"  note: a {_SUFFIX} does not record which samples come from one original, so copies of held-out samples "
+            "are trained on; write a folder if you train with vjcascade"
         )
     else:
         n_written = write_samples(output, maker, n_samples, n_threads=reading.threads, progress=progress)
         yield f"written: {output} ({pluralize(n_written, 'sample')} of {sources.window} pixels, and their list)"
-        no_more = " --copies 0" if n_samples else ""  # of copies
-        yield f"  train on them: vjcascade train {output / LIST_NAME} PHOTOS --window {sources.window}{no_more}"
+        no_more = " --copies 0" if n_samples else ""
+        yield f"  to train on them: vjcascade train {output / LIST_NAME} PHOTOS --window {sources.window}{no_more}"
     if n_missing := n_samples + sum(not one.is_cutout for one in sources.originals) - n_written:
-        yield f"  note: {pluralize(n_missing, 'sample')} left out, which had no contrast"
+        yield f"  note: {pluralize(n_missing, 'sample')} left out, as they had too little contrast"
     if n_samples:
         yield from _no_new_data(sources)
 
@@ -319,7 +318,7 @@ def _scenes(
     from vjcascade.formats.annotations.opencv_lists import LIST_NAME
     from vjcascade.synthesis.scenes import MAX_OBJECTS, SceneMaker, without_objects, write_scenes
 
-    if photos is None:  # which was refused
+    if photos is None:  # already refused
         return
     photos = without_objects(photos)
     max_objects = options.max_objects or MAX_OBJECTS
@@ -341,8 +340,8 @@ def _scenes(
         progress=lambda done, total: reading.show("making scenes", done, total),
     )
     yield f"written: {output} ({pluralize(n_scenes, 'scene')} with {pluralize(n_objects, 'object')}, and their list)"
-    yield f"  measure with them: vjcascade evaluate MODEL {output / LIST_NAME}"
-    yield "  note: synthetic scenes are easier or harder than real ones: judge a model only on real ones"
+    yield f"  to evaluate on them: vjcascade evaluate MODEL {output / LIST_NAME}"
+    yield "  note: synthetic scenes may be easier or harder than real ones: judge a model only on real ones"
 
 
 def _photos(source: Path, sources: Originals, reading: Reading) -> BackgroundImages:
@@ -362,13 +361,13 @@ def _no_new_data(sources: Originals) -> Iterator[str]:
     n = len(sources)
     one_by_one = "nothing can be held out, and " if n == 1 else ""
     yield (
-        f"  note: they are copies of {pluralize(n, 'original')} and no new data: {one_by_one}only pictures of other "
+        f"  note: these are copies of {pluralize(n, 'original')}, not new data: {one_by_one}only pictures of other "
         "objects and real scenes show how good a model is"
     )
 
 
 def write_windows(path: Path, windows: NDArray[np.uint8], window: Size) -> Iterator[str]:
-    """Write a `.vec`, and say so.
+    """Write a `.vec`, and describe it.
 
     Parameters
     ----------
@@ -377,21 +376,21 @@ def write_windows(path: Path, windows: NDArray[np.uint8], window: Size) -> Itera
     windows : ndarray of shape (n, height, width), dtype uint8
         Samples.
     window : Size
-        Of each.
+        Size of each.
 
     Yields
     ------
     str
-        What was written, and what others need to read it.
+        Lines to print.
     """
     from vjcascade.formats.annotations.vec_files import write_vec
 
     write_vec(path, windows)
     yield f"written: {path} ({pluralize(len(windows), 'sample')} of {window} pixels)"
-    if not _tells_size(path, window):
+    if not _is_guessed(path, window):
         yield (
-            f"  note: a {_SUFFIX} does not say width and height, and these samples look like others: give --window "
-            f"{window} with them"
+            f"  note: a {_SUFFIX} does not contain width and height, and these samples look like another size: give "
+            f"--window {window} when you use them"
         )
 
 
@@ -403,7 +402,7 @@ def _drawn(path: Path, sheet: NDArray[np.uint8]) -> str:
 
 
 def is_vec_name(path: Path) -> bool:
-    """Tell whether a file is to become a `.vec`.
+    """Return whether a file name is that of a `.vec`.
 
     Examples
     --------
@@ -419,8 +418,8 @@ def _is_picture(path: Path) -> bool:
     return is_picture(path)
 
 
-def _tells_size(file: Path, size: Size) -> bool:
-    """Tell whether samples look like those of their size, which is how it is told."""
+def _is_guessed(file: Path, size: Size) -> bool:
+    """Return whether the size of samples is guessed correctly without `--window`."""
     from vjcascade.formats.annotations.vec_files import read_vec
 
     try:

@@ -1,4 +1,4 @@
-"""Where pictures lie, if not in folders: archives, sets of shards, and addresses that fsspec knows."""
+"""Pictures outside of folders: in archives, in sets of shards, and at URLs that fsspec supports."""
 
 from vjcascade.storage.addresses import is_url, spelled
 from vjcascade.storage.ahead import fetch_ahead

@@ -1,4 +1,4 @@
-"""The only door to fsspec: files at addresses are listed and read, and what goes wrong is said in a sentence."""
+"""Listing and reading of files at URLs, with retries. Only this module imports fsspec."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ADDRESS = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):/+(.*)", re.DOTALL)
 
 
 def spelled(place: str | PurePath) -> str:
-    """Return a place as it was written: a path makes one slash of two.
+    """Return a URL as it was written, with the two slashes that `Path` merges; other paths are unchanged.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def spelled(place: str | PurePath) -> str:
 
 
 def is_url(place: str) -> bool:
-    """Tell whether a place, as `spelled` returns it, is an address.
+    """Return whether a place, as returned by `spelled`, is a URL.
 
     Examples
     --------
@@ -44,12 +44,12 @@ def is_url(place: str) -> bool:
 
 
 def list_files(address: str) -> list[tuple[str, int]]:
-    """Return the files below an address, or the one there: address and bytes of each, sorted.
+    """Return URL and size of the files below a URL, or of the file at it, sorted.
 
     Parameters
     ----------
     address : str
-        As ``s3://bucket/photos``.
+        Such as ``s3://bucket/photos``.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def list_files(address: str) -> list[tuple[str, int]]:
     Raises
     ------
     StorageError
-        If it cannot be asked.
+        If the files cannot be listed.
     """
     system, path = _system(address)
 
@@ -76,28 +76,28 @@ def list_files(address: str) -> list[tuple[str, int]]:
 
 
 def read_address(address: str, start: int = 0, length: int | None = None) -> bytes:
-    """Return a file at an address, or a part of it.
+    """Return the content of a file at a URL, or a part of it.
 
     Parameters
     ----------
     address : str
-        Of the file.
+        URL of the file.
     start : int
         First byte.
     length : int, optional
-        Bytes; all that follow if not given.
+        Number of bytes; up to the end if not given.
 
     Returns
     -------
     bytes
-        As many as were asked for.
+        The content.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     StorageError
-        If it cannot be read, or not whole, after `WAITS`.
+        If it cannot be read completely after several attempts.
     """
     system, path = _system(address)
 
@@ -116,14 +116,14 @@ def read_address(address: str, start: int = 0, length: int | None = None) -> byt
 
 
 def file_size(address: str) -> int:
-    """Return how many bytes a file has.
+    """Return the size of a file in bytes.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     StorageError
-        If it cannot be asked, or the place does not say.
+        If the server cannot be reached, or does not report the size.
     """
     system, path = _system(address)
     size = _with_retries(address, lambda: system.info(path).get("size"))
@@ -133,27 +133,27 @@ def file_size(address: str) -> int:
 
 
 def _system(address: str) -> tuple[Any, str]:
-    """Return the file system of an address, and the path in it."""
+    """Return the file system of a URL, and the path in it."""
     try:
         from fsspec.core import url_to_fs
     except ImportError:
         raise MissingLibraryError(
-            f"{address}: files at addresses need fsspec, which is not installed: pip install 'fsspec[http]'"
+            f"{address}: URLs need fsspec, which is not installed: pip install 'fsspec[http]'"
         ) from None
     scheme = address.split("://", maxsplit=1)[0]
     try:
         system, path = url_to_fs(address)
     except ImportError as error:  # fsspec names the library
-        raise MissingLibraryError(f"{address}: {scheme}:// needs one more library: {error}") from None
+        raise MissingLibraryError(f"{address}: {scheme}:// needs another library: {error}") from None
     except ValueError as error:
         raise SettingsError(
-            f"{address}: {scheme}:// addresses cannot be read ({error}); download the file and give its name"
+            f"{address}: {scheme}:// URLs cannot be read ({error}); download the file and give its name"
         ) from None
     return system, path
 
 
 def _with_retries(address: str, ask: Callable[[], Result]) -> Result:
-    """Return what is asked for; what may pass is tried again."""
+    """Return the result of `ask`; retry after errors that may be temporary."""
     for wait in (*WAITS, None):
         try:
             return ask()
@@ -163,7 +163,7 @@ def _with_retries(address: str, ask: Callable[[], Result]) -> Result:
             reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             if _is_refusal(error):
                 raise StorageError(
-                    f"{address}: access is refused ({reason}); check the credentials and what they allow"
+                    f"{address}: access is denied ({reason}); check the credentials and their permissions"
                 ) from error
             if wait is None:
                 raise StorageError(
@@ -175,7 +175,7 @@ def _with_retries(address: str, ask: Callable[[], Result]) -> Result:
 
 
 def _is_refusal(error: BaseException) -> bool:
-    """Tell whether an error is about who may read: to ask again is of no use."""
+    """Return whether an error denies access, so that a retry is useless."""
     names = {
         "NoCredentialsError",
         "PartialCredentialsError",

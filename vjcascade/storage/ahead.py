@@ -1,4 +1,4 @@
-"""Fetch files while others are worked on."""
+"""Prefetching of files."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ Item = TypeVar("Item")
 Fetched = TypeVar("Fetched")
 
 MOST_AHEAD = 16
-"""Files that are fetched at the same time, and wait to be worked on: as many as hide the time of an answer."""
+"""Files that are fetched at the same time or wait to be used: enough to hide the latency of a network."""
 
 
 def fetch_ahead(
     fetch: Callable[[Item], Fetched], items: Iterable[Item], n_ahead: int = MOST_AHEAD
 ) -> Iterator[Fetched]:
-    """Yield `fetch(item)` for every item, in order, fetched by threads of their own while the caller works.
+    """Yield `fetch(item)` for every item, in order, fetched by background threads while the caller works.
 
-    They are not those of `vjcascade.parallel`: they wait for networks, not for processors.
+    These threads are not those of `vjcascade.parallel`, as they wait for networks and need no processors.
 
     Parameters
     ----------
     fetch : callable
-        What it raises is raised when its item is due.
+        Its exceptions are raised when the result of their item is due.
     items : iterable
         Read lazily.
     n_ahead : int
-        Results that may wait, at most.
+        Largest number of items fetched in advance; also the number of threads.
 
     Yields
     ------

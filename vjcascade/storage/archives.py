@@ -1,4 +1,4 @@
-"""The members of tar and zip archives, found without unpacking them. Archives may come from anybody."""
+"""The members of tar and zip archives, listed without unpacking. Archives are not trusted."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ MAX_MEMBERS = 5_000_000
 """Archives with more members are refused."""
 
 MAX_MEMBER = 2**30
-"""Bytes of a member, unpacked, at most: it is read whole."""
+"""Largest unpacked size of a member in bytes: it is read as a whole."""
 
 DEFLATE_RATIO = 1032
-"""A byte of a zip unpacks to so many at most."""
+"""Largest compression ratio of deflate."""
 
 _READ_AHEAD = 2**20
-"""Bytes that are read at once from an address while the members are looked for."""
+"""Bytes of a read from a URL while the members are listed."""
 
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"BZ": "bzip2", b"\xfd7": "xz", b"\x28\xb5": "zstd"}
 
 
 def archive_kind(head: bytes) -> str:
-    """Return "tar" or "zip", or nothing, by the first 512 bytes of a file.
+    """Return "tar", "zip" or an empty string, by the first 512 bytes of a file.
 
     Examples
     --------
@@ -42,22 +42,22 @@ def archive_kind(head: bytes) -> str:
 
 
 def members_of(container: str) -> list[StoredFile]:
-    """Return the files in an archive, in its order.
+    """Return the files in an archive, in their order.
 
     Parameters
     ----------
     container : str
-        A path or an address.
+        A path or a URL.
 
     Returns
     -------
     list of StoredFile
-        Folders, links and devices left out.
+        Without folders, links and devices.
 
     Raises
     ------
     SourceError
-        If it is no archive that can be read in any place, is damaged, or hostile.
+        If it is not an archive with random access, or is damaged or hostile.
     StorageError
         If it cannot be fetched.
     """
@@ -86,8 +86,8 @@ def members_of(container: str) -> list[StoredFile]:
 def _why_no_archive(head: bytes) -> str:
     if (kind := _COMPRESSED.get(head[:2])) is not None:
         return (
-            f"it is compressed with {kind}, so that members cannot be read one by one; pictures hardly get smaller by "
-            "it: make a plain tar or a zip"
+            f"it is compressed with {kind}, so members cannot be read one by one; make a plain tar or a zip, as this "
+            "hardly makes pictures smaller"
         )
     return "it is neither a tar nor a zip; create it again"
 
@@ -97,18 +97,18 @@ def _in_tar(container: str, file: IO[bytes]) -> Iterator[StoredFile]:
 
     with tarfile.open(fileobj=file, mode="r:") as archive:
         for member in archive:
-            archive.members = []  # type: ignore[attr-defined]  # it would keep all of them
+            archive.members = []  # type: ignore[attr-defined]  # or it would keep all members
             if not member.isreg():
                 continue
             if member.issparse():
                 raise SourceError(
-                    f"{container}: member {member.name!r} has holes; make the archive without --sparse"
+                    f"{container}: member {member.name!r} is a sparse file; create the archive without --sparse"
                 )
             yield StoredFile(container, member.name, member.offset_data, member.size, member.size)
         end = archive.offset
         is_short = file.seek(0, io.SEEK_END) < end
         file.seek(end)
-        if is_short or file.read(tarfile.BLOCKSIZE).strip(b"\0"):  # tarfile stops there without a word
+        if is_short or file.read(tarfile.BLOCKSIZE).strip(b"\0"):  # tarfile does not report this
             raise EOFError("its last member is incomplete")
 
 
@@ -170,18 +170,18 @@ def _checked(container: str, found: Iterable[StoredFile]) -> list[StoredFile]:
             )
         if len(members) == MAX_MEMBERS:
             raise SourceError(f"{container}: it has more than {MAX_MEMBERS:,} members; split it")
-        members[name] = one  # of one name, the last counts, as when it is unpacked
+        members[name] = one  # the last member of a name counts, as in unpacking
     return list(members.values())
 
 
 def _opened(container: str) -> IO[bytes]:
     if not is_url(container):
         return Path(container).open("rb")
-    return io.BufferedReader(_FileAtAddress(container), _READ_AHEAD)
+    return io.BufferedReader(_RemoteFile(container), _READ_AHEAD)
 
 
-class _FileAtAddress(io.RawIOBase):
-    """A file at an address, as one that can be read from any place on."""
+class _RemoteFile(io.RawIOBase):
+    """A seekable file object for a URL."""
 
     def __init__(self, address: str) -> None:
         self._address, self._size, self._place = address, file_size(address), 0

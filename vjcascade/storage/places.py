@@ -1,4 +1,4 @@
-"""A place of files: an archive, a set of shards, or what lies below an address."""
+"""Places of files: archives, sets of shards, and URLs."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from vjcascade.storage.archives import archive_kind, members_of
 from vjcascade.storage.stored import StoredFile
 
 ARCHIVE_SUFFIXES = (".tar", ".zip")
-"""What tells an archive at an address; elsewhere, the content does."""
+"""Suffixes of archives at URLs; local archives are recognised by their content."""
 
 MAX_SHARDS = 1_000_000
-"""More shards are refused."""
+"""Largest number of shards."""
 
 SIDE_SUFFIXES = frozenset({".cls", ".id", ".key", ".index", ".idx"})
-"""Files that WebDataset writes beside pictures, and that say nothing here."""
+"""Files that WebDataset writes beside pictures, which are ignored."""
 
 _RANGE = re.compile(r"\{(\d+)\.\.(\d+)\}")
 
 
 @dataclass(frozen=True)
 class Place:
-    """What lies in one place, none of it opened.
+    """The files of a place, not opened.
 
     Attributes
     ----------
     name : str
         As given.
     files : tuple of StoredFile
-        Shard after shard, in the order of the archives; below addresses, sorted.
+        In the order of the shards and their members; sorted below a URL.
     is_single : bool
-        Whether the name is that of the one file.
+        Whether the name is the URL of a single file.
     """
 
     name: str
@@ -48,11 +48,11 @@ class Place:
     is_single: bool = False
 
     def pictures(self, suffixes: frozenset[str]) -> list[StoredFile]:
-        """Return the files with one of these suffixes, hidden ones left out."""
+        """Return the files with one of these suffixes, except hidden ones."""
         return [one for one in self.files if one.suffix.lower() in suffixes and not self._is_hidden(one)]
 
     def others(self, suffixes: frozenset[str]) -> list[StoredFile]:
-        """Return the files that are no pictures and may tell something of them."""
+        """Return the files that are not pictures and may be annotations, except hidden ones."""
         return [
             one
             for one in self.files
@@ -60,7 +60,7 @@ class Place:
         ]
 
     def label(self, one: StoredFile) -> str:
-        """Return a short name of one of the files, different from those of the others."""
+        """Return a short, unique name of a file."""
         if not one.member:
             return one.container.removeprefix(self.name).lstrip("/") or one.name
         return (
@@ -68,12 +68,12 @@ class Place:
         )
 
     def local_copy(self) -> Path:
-        """Return a new folder with all files, or the one file: it is kept until the process ends.
+        """Copy all files to a temporary folder, or a single file into one; it is removed when the process ends.
 
         Raises
         ------
         SourceError
-            If the disk has no room for them.
+            If the disk has no room for them, or a name would leave the folder.
         StorageError
             If one cannot be fetched.
         """
@@ -83,13 +83,13 @@ class Place:
         needed, free = sum(one.size for one in self.files), shutil.disk_usage(folder).free
         if needed > free:
             raise SourceError(
-                f"{self.name}: it has {memory_size(needed)}, and {folder.parent} has {memory_size(free)} left for a "
-                "copy: free some space, or let the variable TMPDIR name another folder"
+                f"{self.name}: a copy needs {memory_size(needed)}, but {folder.parent} has {memory_size(free)} left: "
+                "free some space, or set the environment variable TMPDIR to another folder"
             )
         for one in self.files:
             path = target if self.is_single else folder / self.label(one)
             if ".." in path.parts:
-                raise SourceError(f"{one}: this name would be copied outside its folder; rename it")
+                raise SourceError(f"{one}: this file would be copied outside of its folder; rename it")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(one.read_bytes())
         return target
@@ -100,7 +100,7 @@ class Place:
 
 
 def is_place(source: str | PathLike[str]) -> bool:
-    """Tell whether a source is an archive, a set of shards or an address, not a folder or a file of another kind.
+    """Return whether a source is an archive, a set of shards or a URL, and not a folder or another file.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def is_place(source: str | PathLike[str]) -> bool:
     if (is_url(name) or _RANGE.search(name)) and not path.exists():
         return True
     try:
-        if not path.is_file():  # to open a pipe would wait for its writer
+        if not path.is_file():  # opening a pipe would wait for its writer
             return False
         with path.open("rb") as file:
             head = file.read(512)
@@ -123,12 +123,12 @@ def is_place(source: str | PathLike[str]) -> bool:
 
 
 def open_place(source: str | PathLike[str]) -> Place:
-    """List what lies in a place.
+    """List the files of a place.
 
     Parameters
     ----------
     source : path
-        For which `is_place` is true.
+        An archive, a set of shards or a URL; see `is_place`.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def open_place(source: str | PathLike[str]) -> Place:
     Raises
     ------
     SourceError
-        If it is not there, or an archive is damaged or hostile.
+        If it does not exist, or an archive is damaged or hostile.
     StorageError
         If it cannot be fetched.
     MissingLibraryError
@@ -150,19 +150,19 @@ def open_place(source: str | PathLike[str]) -> Place:
         return Place(name, tuple(one for shard in shards for one in members_of(shard)))
     files = tuple(StoredFile(address, "", 0, size, size) for address, size in list_files(name))
     if not files:
-        raise SourceError(f"{name}: there is nothing at this address; check bucket, name and region")
+        raise SourceError(f"{name}: there is nothing at this URL; check bucket, name and region")
     return Place(
         name, files, is_single=len(files) == 1 and files[0].container.rstrip("/") == name.rstrip("/")
     )
 
 
 def expanded(name: str) -> Sequence[str]:
-    """Return the names that a name with ranges stands for.
+    """Expand the ranges in a name.
 
     Raises
     ------
     SourceError
-        If they are too many, or a range ends before it begins.
+        If a range has too many numbers, or ends before it begins.
 
     Examples
     --------
@@ -175,14 +175,14 @@ def expanded(name: str) -> Sequence[str]:
     first, last = int(found[1]), int(found[2])
     if not 0 <= last - first < MAX_SHARDS:
         raise SourceError(
-            f"{name}: {found[0]} is not a range of at most {MAX_SHARDS:,} numbers, as {{0000..0099}}"
+            f"{name}: {found[0]} is not a range of at most {MAX_SHARDS:,} numbers, such as {{0000..0099}}"
         )
     before, after = name[: found.start()], name[found.end() :]
     return [one for i in range(first, last + 1) for one in expanded(f"{before}{i:0{len(found[1])}}{after}")]
 
 
 def local_file(source: Path) -> Path:
-    """Return a file as it is, or a copy of it if it lies at an address.
+    """Return a local file unchanged, or a local copy of a file at a URL.
 
     Parameters
     ----------
@@ -192,18 +192,18 @@ def local_file(source: Path) -> Path:
     Returns
     -------
     Path
-        Of a local file.
+        The local file.
 
     Raises
     ------
     SourceError, StorageError
-        If there is none at the address, or it cannot be fetched.
+        If there is no file at the URL, or it cannot be fetched.
     """
     if not is_url(spelled(source)) or source.exists():
         return source
     place = open_place(source)
     if not place.is_single:
         raise StorageError(
-            f"{place.name}: a file is needed, but this is a folder or an archive; name the file in it"
+            f"{place.name} is a folder or an archive, but a file is needed; give the URL of a file"
         )
     return place.local_copy()

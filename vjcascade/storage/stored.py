@@ -1,4 +1,4 @@
-"""Files that do not lie in a folder: members of archives, and files at addresses."""
+"""Files outside of folders: members of archives, and files at URLs."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from vjcascade.errors import ImageError, StorageError
 from vjcascade.storage.addresses import is_url, read_address
 
 _ZIP_HEADER = 30
-"""Bytes before the name of a member of a zip."""
+"""Bytes before the name in the header of a zip member."""
 
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A file in an archive or at an address. It has what picture files need of a path, and travels between processes.
+    """A file in an archive or at a URL, with the methods of `Path` that reading of pictures needs; it can be pickled.
 
     Attributes
     ----------
     container : str
-        The archive, or the file itself: a path or an address.
+        The archive, or the file itself: a path or a URL.
     member : str
         Its name in the archive; empty if it is in none.
     start : int
-        Where it begins in the container; in a zip, where the header before it does.
+        Its offset in the container; in a zip, that of its header.
     length : int
-        Bytes that it takes there.
+        Its stored size in bytes.
     size : int
-        Bytes of the file.
+        Its unpacked size in bytes.
     zip_method : int or None
-        0 for a member of a zip that is stored as it is, 8 for one that is deflated; None outside of zips.
+        0 for a stored member of a zip, 8 for a deflated one; None outside of zips.
     crc : int
-        Check sum of a member of a zip.
+        CRC-32 of a member of a zip.
     data : bytes or None
         The content, once it was `fetched`.
     """
@@ -52,17 +52,17 @@ class StoredFile:
 
     @property
     def name(self) -> str:
-        """The last part of its name."""
+        """The last part of its path."""
         return PurePosixPath(self.member or self.container).name
 
     @property
     def stem(self) -> str:
-        """The same without the suffix."""
+        """The name without the suffix."""
         return PurePosixPath(self.name).stem
 
     @property
     def suffix(self) -> str:
-        """The suffix, as ``.jpg``."""
+        """The suffix, such as ``.jpg``."""
         return PurePosixPath(self.name).suffix
 
     def fetched(self) -> StoredFile:
@@ -71,7 +71,7 @@ class StoredFile:
         Raises
         ------
         ImageError
-            If it is no longer there, or not what the archive says of it.
+            If it no longer exists, or does not match the archive's entry.
         StorageError
             If it cannot be fetched.
         """
@@ -96,7 +96,7 @@ class StoredFile:
         try:
             return self._read() if self.zip_method is None else self._unzipped()
         except FileNotFoundError:
-            raise ImageError(f"{self}: it is no longer there") from None
+            raise ImageError(f"{self} no longer exists") from None
 
     def open(self, mode: str = "rb") -> io.BufferedReader:
         """Return the content as an open file, for reading only.
@@ -110,7 +110,7 @@ class StoredFile:
         return io.BufferedReader(io.BytesIO(self.read_bytes()))
 
     def exists(self) -> bool:
-        """Return True: it was listed."""
+        """Return True, as it was listed."""
         return True
 
     def is_file(self) -> bool:
@@ -122,8 +122,8 @@ class StoredFile:
 
     def _unzipped(self) -> bytes:
         header = read_part(self.container, self.start, _ZIP_HEADER)
-        behind = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
-        stored = read_part(self.container, self.start + _ZIP_HEADER + behind, self.length)
+        n_skipped = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+        stored = read_part(self.container, self.start + _ZIP_HEADER + n_skipped, self.length)
         try:
             data = (
                 stored if self.zip_method == 0 else zlib.decompressobj(-15).decompress(stored, self.size + 1)
@@ -136,32 +136,32 @@ class StoredFile:
 
 
 File = Path | StoredFile
-"""A file in a folder, or one that is `StoredFile`."""
+"""A file in a folder, in an archive or at a URL."""
 
 
 def read_part(container: str, start: int, length: int) -> bytes:
-    """Return a part of a local file, or of one at an address.
+    """Return a part of a file.
 
     Parameters
     ----------
     container : str
-        The file: a path or an address.
+        A path or a URL.
     start : int
         First byte.
     length : int
-        Bytes.
+        Number of bytes.
 
     Returns
     -------
     bytes
-        As many.
+        Exactly `length` bytes.
 
     Raises
     ------
     FileNotFoundError
-        If it is not there.
+        If there is no such file.
     StorageError
-        If it cannot be read, or ends before.
+        If it cannot be read, or is too short.
     """
     if is_url(container):
         return read_address(container, start, length)
@@ -169,5 +169,5 @@ def read_part(container: str, start: int, length: int) -> bytes:
         file.seek(start)
         data = file.read(length)
     if len(data) != length:
-        raise StorageError(f"{container}: it is cut off; copy it again")
+        raise StorageError(f"{container} is truncated; copy it again")
     return data

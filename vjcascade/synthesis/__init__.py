@@ -1,4 +1,4 @@
-"""Altered samples and scenes, made of a few crops or of one picture: for training, and to try things out."""
+"""Altered samples and synthetic scenes, made from a few crops or one picture, for training and experiments."""
 
 import lazy_loader
 

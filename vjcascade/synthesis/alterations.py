@@ -1,4 +1,4 @@
-"""How far copies may differ from their original, and what becomes of one of them."""
+"""Ranges of alterations, and random alterations drawn from them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ USUAL: Mapping[str, float] = {
     "shift": 0.04, "scaling": 0.06, "turn": 4.0, "tilt_x": 8.0, "tilt_y": 8.0, "contrast": 0.25, "brightness": 20.0,
     "gamma": 0.4, "light": 40.0, "blur": 0.6, "noise": 4.0, "jpeg": 60.0, "occlusion": 0.0,
 }  # fmt: skip
-"""What ranges are if they are not given. Shift, scaling and turn are those of the copies that training makes."""
+"""Default ranges. Shift, scaling and turn are the same as in the copies that training makes."""
 
 BEST_JPEG = 100
-"""Quality of JPEG where nothing is lost that can be seen."""
+"""Best quality of JPEG, for which compression is skipped."""
 
 MAX_ASPECT = 3.0
-"""Of what hides a part of the object: so many times longer than broad, at most."""
+"""Largest aspect ratio of an occlusion."""
 
 
 class Inverted(StrEnum):
@@ -105,17 +105,17 @@ class Alterations:
         check_fields(self)
 
     def limit(self, name: str) -> float:
-        """Return the end of a range, as given or as usual.
+        """Return the end of a range: the given one, or the default times `strength`.
 
         Parameters
         ----------
         name : str
-            Of a range.
+            Name of the range.
 
         Returns
         -------
         float
-            The value farthest from what leaves a copy as it is.
+            The value with the strongest effect.
         """
         given: float | None = getattr(self, name)
         if given is not None:
@@ -125,21 +125,22 @@ class Alterations:
         return self.strength * USUAL[name]
 
     def drawn(self, rng: np.random.Generator, *, may_mirror: bool = False) -> Alteration:
-        """Draw what becomes of one copy.
+        """Draw the alteration of one copy.
 
-        Every range takes its numbers from the generator, also one that is 0: other ranges leave a copy's others alone.
+        Every range takes its numbers from the generator, even if it is 0, so that a change of one range does not change
+        the values drawn for others.
 
         Parameters
         ----------
         rng : Generator
-            Decides.
+            Source of the numbers.
         may_mirror : bool
-            Whether one copy in two is mirrored.
+            Whether half of the copies are mirrored.
 
         Returns
         -------
         Alteration
-            Of one copy.
+            The alteration.
         """
         both: dict[str, Any] = {
             name: self.limit(name) * rng.uniform(-1, 1) for name in ("turn", "tilt_x", "tilt_y", "brightness")
@@ -169,7 +170,7 @@ class Alterations:
 
 
 class Hidden(NamedTuple):
-    """What hides a part of an object: a rectangle in sides of its box, counted from the middle, and its grey level."""
+    """An occlusion: a rectangle relative to the sides of the object's box, from its centre, and its grey level."""
 
     left: float
     top: float
@@ -180,12 +181,12 @@ class Hidden(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Alteration:
-    """What becomes of one copy; the ranges are those of `Alterations`.
+    """The alteration of one copy; the ranges are those of `Alterations`.
 
     Attributes
     ----------
     shift : ndarray of shape (2,), dtype float64
-        To the right and downwards, in sides of the box.
+        To the right and downwards, relative to the sides of the box.
     turn, tilt_x, tilt_y : float
         Degrees.
     scaling, contrast : float
@@ -193,17 +194,17 @@ class Alteration:
     gamma : float
         Exponent.
     brightness : float
-        Grey levels that are added.
+        Added grey levels.
     light : ndarray of shape (2,), dtype float64
-        Grey levels by which the right edge is lighter than the left one, and the lower than the upper one.
+        Grey levels by which the right edge is lighter than the left one, and the bottom than the top.
     blur, noise : float
-        Standard deviations in pixels, and in grey levels.
+        Standard deviations, in pixels and in grey levels.
     jpeg : int
         Quality.
     hidden : Hidden
-        The part that is hidden.
+        The occluded part.
     is_mirrored, is_inverted : bool
-        Whether left and right, light and dark change places.
+        Whether left and right, light and dark are swapped.
     """
 
     shift: NDArray[np.float64]

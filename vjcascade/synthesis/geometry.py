@@ -1,7 +1,7 @@
-"""Where the pixels of an altered copy come from: turned and tilted in space, seen with perspective, fitted to a box.
+"""The geometry of altered copies: rotation and tilt in space, perspective projection, fitting into a box.
 
-Places are `(x, y)` in pixels, counted from the middle of a box. A map of the plane is a matrix of shape (3, 3) that
-acts on `(x, y, 1)`, of whose result the first two numbers are divided by the third.
+Positions are `(x, y)` in pixels from the centre of a box. Maps of the plane are homographies: matrices of shape (3, 3)
+that act on `(x, y, 1)`, with the first two numbers of the result divided by the third.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from vjcascade.synthesis.alterations import Alteration
 from vjcascade.types import Size
 
 DISTANCE = 3.0
-"""Of the eye, in longer sides of the object; that of `opencv_createsamples`."""
+"""Distance of the camera, relative to the longer side of the object, as in `opencv_createsamples`."""
 
 MIN_DEPTH = 0.05
-"""Pixels that would show what lies nearer to the eye show nothing: beyond, they would show what is behind it."""
+"""Smallest depth that is projected: points behind the camera must not appear."""
 
 NOWHERE = 1e6
-"""A place outside of all pictures."""
+"""A coordinate outside of all pictures."""
 
 Places = NDArray[np.float64]
 
@@ -27,16 +27,16 @@ Places = NDArray[np.float64]
 def perspective(alteration: Alteration, box: Size, outline: Places) -> NDArray[np.float64]:
     """Return the map from an original to its altered copy, without shift and scaling.
 
-    The copy's outline lies in the middle of the box, as large as it goes into the box of the original's outline.
+    The copy's outline is centred in the bounding box of the original's outline, and as large as fits into it.
 
     Parameters
     ----------
     alteration : Alteration
-        What becomes of it.
+        The alteration.
     box : Size
-        Of the object in pixels.
+        The object's size in pixels.
     outline : ndarray of shape (n, 2), dtype float64
-        Around the object.
+        Outline of the object.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def perspective(alteration: Alteration, box: Size, outline: Places) -> NDArray[n
 
 
 def zoomed(factor: float) -> NDArray[np.float64]:
-    """Return the map that makes things larger.
+    """Return the map that scales by a factor.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def zoomed(factor: float) -> NDArray[np.float64]:
 
 
 def moved(offset: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the map that moves things.
+    """Return the map that translates by an offset.
 
     Examples
     --------
@@ -92,12 +92,12 @@ def mapped(matrix: NDArray[np.float64], places: Places) -> Places:
     matrix : ndarray of shape (3, 3), dtype float64
         The map.
     places : ndarray of shape (..., 2), dtype float64
-        Any number of places.
+        Positions.
 
     Returns
     -------
     ndarray of shape (..., 2), dtype float64
-        Where they come to lie; `NOWHERE` for what is behind the eye.
+        Their images; `NOWHERE` for points behind the camera.
     """
     result = places @ matrix[:, :2].T + matrix[:, 2]
     depth = result[..., 2:]
@@ -106,7 +106,7 @@ def mapped(matrix: NDArray[np.float64], places: Places) -> Places:
 
 
 def inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the map back; what is before the eye stays so.
+    """Return the inverse map, scaled so that points in front of the camera stay there.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def bounds(places: Places) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the least and the greatest `(x, y)`.
+    """Return the minimum and maximum of `(x, y)`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What copies are made of: crops with their surroundings, or one picture of which a part is transparent."""
+"""Originals of copies: crops with their surroundings, or one picture, which may be partly transparent."""
 
 from __future__ import annotations
 
@@ -25,40 +25,40 @@ from vjcascade.training.settings import Mirror
 from vjcascade.types import Size
 
 TOLERANCE = 80
-"""Grey levels: what differs no more from the transparent level is transparent, as for `opencv_createsamples`."""
+"""Default distance from the transparent grey level up to which others are transparent, as in `opencv_createsamples`."""
 
 SOLID = 128
 """Opacity from which a pixel belongs to the object."""
 
 MAX_SIDE = 1024
-"""Pixels of an original that are kept: no copy shows more."""
+"""Longer side in pixels to which a cutout is reduced."""
 
 N_DIRECTIONS = 64
-"""In which the farthest solid pixels make the outline of a cutout; and points on that of a crop."""
+"""Directions in which the farthest solid pixels form the outline of a cutout; also points on the outline of a crop."""
 
 
 @dataclass(frozen=True, eq=False)
 class Original:
-    """What copies are made of; the middle of the object is that of the pixels.
+    """The original of copies; the object is in the centre of the pixels.
 
     Attributes
     ----------
     pixels : ndarray of shape (h, w), dtype uint8
-        Grey levels, those of what is around a crop included.
+        Grey levels, including the surroundings of a crop.
     opacity : ndarray of shape (h, w), dtype uint8
-        What is seen of them where they are laid over something else; around crops it fades.
+        Their opacity when they are pasted; it fades out around crops.
     box : Size
-        Of the object in these pixels, grown to the shape of the window.
+        The object's size in these pixels, grown to the aspect ratio of the window.
     outline : ndarray of shape (n, 2), dtype float64
-        Around the object: `x, y` from the middle.
+        Outline of the object: `x, y` from the centre.
     name : str
-        Where it comes from.
+        File name of the picture.
     group : int
-        That of the picture it was cut from.
+        Group of the picture that it was cut from.
     window : ndarray of shape (height, width), dtype uint8, or None
-        The crop as training sees it; None of a cutout, which is not seen without something behind it.
+        The crop as training sees it; None for a cutout, which needs a background.
     digest : int
-        Of pixels and opacity.
+        Hash of pixels and opacity.
 
     Examples
     --------
@@ -85,28 +85,28 @@ class Original:
 
     @property
     def is_cutout(self) -> bool:
-        """Whether something else is to be seen around it."""
+        """Whether it needs a background."""
         return self.window is None
 
     @classmethod
     def of_crop(cls, region: Region, window: NDArray[np.uint8], name: str, group: int) -> Original:
-        """Return what copies of a crop are made of; its object is taken to fill its box as an ellipse does.
+        """Return the original of a crop; its object is assumed to be an ellipse that fills the box.
 
         Parameters
         ----------
         region : Region
-            The crop and what is around it.
+            The crop and its surroundings.
         window : ndarray of shape (height, width), dtype uint8
-            As training sees it.
+            The crop as training sees it.
         name : str
-            Where it comes from.
+            File name of the picture.
         group : int
-            That of its picture.
+            Group of the picture.
 
         Returns
         -------
         Original
-            No cutout.
+            Not a cutout.
         """
         height, width = region.pixels.shape
         fade_x, fade_y = (
@@ -118,17 +118,17 @@ class Original:
         return cls(region.pixels, opacity, region.box, outline, name, group, window)
 
     def reduced(self, factor: float) -> Original:
-        """Return it with fewer pixels, the digest being that of these.
+        """Return the original scaled down; the digest is that of the new pixels.
 
         Parameters
         ----------
         factor : float
-            So many times shorter; at 1 or less, nothing is changed.
+            Divisor of width and height; with 1 or less, nothing is changed.
 
         Returns
         -------
         Original
-            Made of area averages.
+            Resized by area averaging.
         """
         if factor <= 1:
             return self
@@ -146,20 +146,20 @@ class Original:
 
 @dataclass(frozen=True, eq=False)
 class Originals:
-    """The originals of a source, and what is common to them.
+    """The originals of a source, with their common properties.
 
     Attributes
     ----------
     originals : tuple of Original
         At least one.
     window : Size
-        Of samples.
+        Size of samples.
     may_mirror : bool
         Whether copies may be mirrored.
     digests : frozenset of bytes
-        Of the pictures, as by `pixel_digest`: copies of them are no photos without the object.
+        `pixel_digest` of the pictures: these must not be used as photos without the object.
     lines : tuple of str
-        What was found in one picture.
+        Lines to print about a single picture.
 
     Examples
     --------
@@ -180,11 +180,11 @@ class Originals:
 
     @property
     def has_cutouts(self) -> bool:
-        """Whether something else is to be seen around the objects."""
+        """Whether any of them needs a background."""
         return any(one.is_cutout for one in self.originals)
 
 
-def read_originals(  # noqa: PLR0913  what, how, and who hears of it
+def read_originals(  # noqa: PLR0913  each is a user's choice
     source: Path,
     window: Size | None = None,
     *,
@@ -195,28 +195,29 @@ def read_originals(  # noqa: PLR0913  what, how, and who hears of it
     limit: int | None = None,
     load: Callable[..., Positives] = load_positives,
 ) -> Originals:
-    """Read what copies are made of.
+    """Read the originals of copies.
 
     Parameters
     ----------
     source : Path
-        What `load_positives` takes, or one picture. Of the transparency of a picture, only the object stays, whose box
-        is what is solid of it.
+        Anything that `load_positives` takes, or one picture. A partly transparent picture becomes a cutout, with the
+        box of its solid pixels.
     window : Size, optional
-        Of samples; proposed if not given.
+        Size of samples; chosen from the crops if not given.
     transparent : int, optional
-        Grey level of one picture that is transparent.
+        Grey level that is transparent in one picture.
     tolerance : int, optional
-        How far other grey levels may be from that one to be transparent, too; `TOLERANCE` if not given.
+        Distance from that level up to which others are transparent, too; `TOLERANCE` if not given.
     as_cutout : bool
-        Whether one picture without transparency is an object from edge to edge, as a sign is; else it is a crop.
+        Whether one picture without transparency shows only the object, such as a sign, and is a cutout; otherwise it is
+        a crop.
     mirror : Mirror
-        Whether copies may be mirrored. By default, crops decide by how well they can be distinguished from their
-        mirror images; fewer than ten, and cutouts, which may show letters, are not mirrored.
+        Whether copies may be mirrored. By default, crops are if they can hardly be distinguished from their mirror
+        images; fewer than ten crops, and single pictures, which may show letters, are not.
     limit : int, optional
-        Use so many crops at most, the first ones.
+        Use only the first crops, at most so many.
     load : callable
-        `load_positives`, or one that knows some of its parameters.
+        `load_positives`, perhaps with some arguments bound.
 
     Returns
     -------
@@ -226,11 +227,11 @@ def read_originals(  # noqa: PLR0913  what, how, and who hears of it
     Raises
     ------
     SourceError
-        If there is none.
+        If there are none.
     SettingsError
-        If a setting is out of range, or has no meaning for this source.
+        If a setting is out of range, or does not apply to this source.
     ImageError
-        If the one picture cannot be read.
+        If the picture cannot be read.
 
     Examples
     --------
@@ -268,7 +269,7 @@ def read_originals(  # noqa: PLR0913  what, how, and who hears of it
 
 
 def is_picture(source: Path) -> bool:
-    """Tell whether a source is one picture, rather than a folder or a file that names pictures.
+    """Return whether a source is one picture, rather than a folder or a file that names pictures.
 
     Examples
     --------
@@ -279,14 +280,14 @@ def is_picture(source: Path) -> bool:
 
 
 def _crop(gray: NDArray[np.uint8], window: Size | None, source: Path, *, may_mirror: bool) -> Originals:
-    """Return a picture that is one crop."""
+    """Return the originals of a picture that is a crop."""
     height, width = gray.shape
     whole = Box(0, 0, width, height)
     size = _window_for(whole, window, source)
     pixels = cut_window(gray, whole, size)
     if not has_contrast(pixels):
         raise SourceError(
-            f"{source}: too little contrast to be detected; give another picture, or photos to paste it over"
+            f"{source}: too little contrast to be detected; give another picture, or photos to paste it into"
         )
     crop = Original.of_crop(Region.around(gray, whole, size), pixels, source.name, 0)
     line = f"object: all of {source.name}, {Size(width, height)} pixels"
@@ -301,10 +302,12 @@ def _cutout(
     *,
     may_mirror: bool,
 ) -> Originals:
-    """Return what is solid of a picture."""
+    """Return the originals of a picture of which only the solid part is the object."""
     solid = opacity >= SOLID
     if not solid.any():
-        raise SourceError(f"{source}: all of it is transparent; give another picture, level or tolerance")
+        raise SourceError(
+            f"{source}: the whole picture is transparent; give another picture, level or tolerance"
+        )
     rows, columns = np.flatnonzero(solid.any(axis=1)), np.flatnonzero(solid.any(axis=0))
     part = np.s_[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
     gray, opacity, solid = _spread(gray[part], solid[part]), opacity[part], solid[part]
@@ -318,7 +321,7 @@ def _cutout(
 
 
 def _window_for(whole: Box, window: Size | None, source: Path) -> Size:
-    """Return the window of samples of one object: as given, or as proposed."""
+    """Return the window of samples of one object: the given one, or a proposed one."""
     try:
         size = propose_window([(whole.width, whole.height)]) if window is None else checked_window(window)
     except SourceError as error:
@@ -332,7 +335,7 @@ def _window_for(whole: Box, window: Size | None, source: Path) -> Size:
 
 
 def _spread(gray: NDArray[np.uint8], solid: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Give pixels that are not solid the grey level of the next one that is: they are blended at the edge."""
+    """Give pixels that are not solid the grey level of the nearest solid one: they are blended in at the edge."""
     from scipy.ndimage import distance_transform_edt  # type: ignore[import-untyped]
 
     rows, columns = distance_transform_edt(~solid, return_distances=False, return_indices=True)
@@ -341,7 +344,7 @@ def _spread(gray: NDArray[np.uint8], solid: NDArray[np.bool_]) -> NDArray[np.uin
 
 
 def _outline(solid: NDArray[np.bool_]) -> Places:
-    """Return the corners of the farthest solid pixels in some directions, from the middle."""
+    """Return the corners of the farthest solid pixels in `N_DIRECTIONS` directions from the centre."""
     height, width = solid.shape
     first, last = solid.argmax(axis=1), width - solid[:, ::-1].argmax(axis=1)
     rows = np.flatnonzero(solid.any(axis=1))
@@ -356,7 +359,7 @@ def _outline(solid: NDArray[np.bool_]) -> Places:
 
 
 def _fade(n_pixels: int, side: int) -> NDArray[np.float64]:
-    """Return the opacity along a side: 1 in the box, down to 0 where the pixels around it end."""
+    """Return the opacity along a side: 1 in the box, falling to 0 at the border of the pixels."""
     from_middle = np.abs(np.arange(n_pixels) - (n_pixels - 1) / 2)
     margin = max((n_pixels - side) / 2, 1.0)
     faded: NDArray[np.float64] = np.clip((n_pixels / 2 - from_middle) / margin, 0, 1)

@@ -1,4 +1,4 @@
-"""The pixels of altered copies."""
+"""Rendering of altered copies."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from vjcascade.synthesis.geometry import Places
 from vjcascade.synthesis.originals import Original
 
 OVERSAMPLING = 2
-"""Pixels are computed in so many rows and columns each, and averaged."""
+"""Samples per pixel in each direction, which are averaged."""
 
 JPEG_BLOCK = 8
-"""Pixels of a side. Where its blocks begin is drawn for each copy."""
+"""Side of JPEG's blocks in pixels. Their offset is random in each copy."""
 
 Levels = NDArray[np.float64]
 """Grey levels, not yet rounded, shape (h, w)."""
 
 
 def sampled(pixels: NDArray[np.uint8], places: Places, *, beyond: str) -> Levels:
-    """Return what a picture shows at places.
+    """Sample a picture at subpixel positions with bilinear interpolation.
 
     Parameters
     ----------
     pixels : ndarray of shape (h, w), dtype uint8
         The picture.
     places : ndarray of shape (..., 2), dtype float64
-        `x, y` in its pixels, from its middle.
+        `x, y` in pixels, from the centre of the picture.
     beyond : {"nearest", "grid-constant"}
-        Beyond its border are the pixels at its edge, or zeros.
+        Outside of the picture, the nearest pixels are used, or zeros.
 
     Returns
     -------
     ndarray of shape (...), dtype float64
-        Values between those of the four pixels around, the same on every machine.
+        Interpolated values, the same on every machine.
 
     Examples
     --------
@@ -51,18 +51,18 @@ def sampled(pixels: NDArray[np.uint8], places: Places, *, beyond: str) -> Levels
 
 
 def toned(levels: Levels, alteration: Alteration, sides: Places, original: Original) -> Levels:
-    """Return grey levels in another light.
+    """Apply inversion, gamma, contrast, brightness and light.
 
     Parameters
     ----------
     levels : ndarray of shape (h, w), dtype float64
-        Of the object.
+        Grey levels of the object.
     alteration : Alteration
-        What becomes of them.
+        The alteration.
     sides : ndarray of shape (h, w, 2), dtype float64
-        Where they are: `x, y` in sides of its box, from the middle.
+        Positions: `x, y` relative to the sides of the object's box, from its centre.
     original : Original
-        Contrast changes around the mean of its grey levels.
+        The original; contrast changes around its mean grey level.
 
     Returns
     -------
@@ -78,16 +78,16 @@ def toned(levels: Levels, alteration: Alteration, sides: Places, original: Origi
 
 
 def hide(levels: Levels, hidden: Hidden, sides: Places) -> None:
-    """Hide a part of an object, in place.
+    """Occlude a part of an object, in place.
 
     Parameters
     ----------
     levels : ndarray of shape (h, w), dtype float64
-        Of the object; changed.
+        Grey levels of the object; modified.
     hidden : Hidden
         The part.
     sides : ndarray of shape (h, w, 2), dtype float64
-        As of `toned`.
+        As in `toned`.
     """
     if hidden.width and hidden.height:
         x, y = sides[..., 0] - hidden.left, sides[..., 1] - hidden.top
@@ -109,7 +109,7 @@ def averaged(levels: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def blurred(levels: Levels, deviation: float) -> Levels:
-    """Return grey levels out of focus."""
+    """Apply a Gaussian blur."""
     from scipy.ndimage import gaussian_filter
 
     soft: Levels = gaussian_filter(levels, deviation, mode="nearest")
@@ -117,16 +117,16 @@ def blurred(levels: Levels, deviation: float) -> Levels:
 
 
 def recorded(levels: Levels, alteration: Alteration, rng: np.random.Generator) -> NDArray[np.uint8]:
-    """Return grey levels as a camera and a file leave them: with noise, rounded, and through JPEG.
+    """Apply noise, rounding and JPEG compression, as in a recorded picture.
 
     Parameters
     ----------
     levels : ndarray of shape (h, w), dtype float64
-        Of the whole picture.
+        Grey levels of the whole picture.
     alteration : Alteration
-        How much.
+        The alteration.
     rng : Generator
-        Decides.
+        Source of the noise and of the offset of JPEG's blocks.
 
     Returns
     -------
@@ -144,14 +144,14 @@ def recorded(levels: Levels, alteration: Alteration, rng: np.random.Generator) -
 
 
 def grid(width: int, height: int, left: float, top: float) -> Places:
-    """Return the places of the pixels of a picture, computed `OVERSAMPLING` times in both directions.
+    """Return the sampling positions of a picture, `OVERSAMPLING` per pixel in both directions.
 
     Parameters
     ----------
     width, height : int
         In pixels.
     left, top : float
-        The place of its corner.
+        Position of its corner.
 
     Returns
     -------

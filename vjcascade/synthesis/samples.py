@@ -1,10 +1,9 @@
 """Altered samples, and the files they are written to.
 
-Copies of one picture must be held out together, or the check sees what training saw. Training groups windows that are
-cut from one picture file; so all that is made of a picture stands on one sheet, and a list tells the boxes on it. Every
-program that reads lists like OpenCV's `info.dat` can use them, and nothing but the picture says what belongs together,
-which nobody can lose. Between the boxes there are margins: training makes further copies of the boxes of a list, which
-show what is around them.
+Copies of one picture must be held out together, or validation would see what training saw. Training keeps windows from
+one picture file together; so all samples of a picture are on one sheet, and a list has their boxes. Every program that
+reads lists like OpenCV's `info.dat` can use them, and the grouping cannot get lost. There are margins between the
+boxes, as training makes more copies of the boxes in a list, which show what is around them.
 """
 
 from __future__ import annotations
@@ -44,31 +43,31 @@ from vjcascade.training.data.crops import has_contrast
 from vjcascade.types import Size
 
 TRIES = 20
-"""For a sample with contrast, or for a part of a photo where no object is."""
+"""Attempts to make a sample with enough contrast, or to find a free place in a photo."""
 
 STEM = 60
-"""Characters of a name that the name of a sheet keeps."""
+"""Characters of a picture's name in the name of its sheet."""
 
 N_AT_A_TIME = 16
-"""Samples that a thread makes before it takes the next ones."""
+"""Samples in the task of a thread."""
 
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
 class SampleMaker:
-    """Makes altered samples of originals. What becomes of one depends on its pixels, its number and the seed alone.
+    """Makes altered samples of originals. A sample depends only on the original's pixels, its number and the seed.
 
     Attributes
     ----------
     sources : Originals
-        What they are made of.
+        The originals.
     alterations : Alterations
-        How far they may differ.
+        Ranges of the alterations.
     seed : int
-        Of all random choices.
+        Random seed.
     photos : BackgroundImages or None
-        What is behind cutouts; None for plain grey, another one in each sample.
+        Backgrounds of cutouts; None for a random plain grey in each sample.
 
     Examples
     --------
@@ -87,26 +86,26 @@ class SampleMaker:
 
     @cached_property
     def margin(self) -> Size:
-        """What is kept around a sample on a sheet, on each side."""
+        """The margin around a sample on a sheet, on each side."""
         window = self.sources.window
         return Size(math.ceil(MARGIN * window.width), math.ceil(MARGIN * window.height))
 
     @property
     def tile_size(self) -> Size:
-        """Of a sample with its margins."""
+        """The size of a sample with its margins."""
         window, margin = self.sources.window, self.margin
         return Size(window.width + 2 * margin.width, window.height + 2 * margin.height)
 
     @cached_property
     def _reduced(self) -> tuple[Original, ...]:
-        """The originals, with no more detail than is sampled."""
+        """The originals, reduced to the resolution at which they are sampled."""
         window = self.sources.window
         return tuple(
             one.reduced(one.box.width / (OVERSAMPLING * window.width)) for one in self.sources.originals
         )
 
     def sample(self, index: int, number: int) -> NDArray[np.uint8] | None:
-        """Return a sample of the window's size, or None as `tile`.
+        """Return a sample of the window's size; None as in `tile`.
 
         Parameters
         ----------
@@ -124,7 +123,7 @@ class SampleMaker:
         return None if tile is None else self.inner(tile)
 
     def tile(self, index: int, number: int) -> NDArray[np.uint8] | None:
-        """Return a sample with what is around it.
+        """Return a sample with its margins.
 
         Parameters
         ----------
@@ -136,7 +135,7 @@ class SampleMaker:
         Returns
         -------
         ndarray of shape (height, width), dtype uint8, or None
-            Grey levels of the window and of a margin; None where no try had contrast.
+            Grey levels of the window and its margins; None if no attempt had enough contrast.
         """
         original = self._reduced[index]
         rng = np.random.default_rng([self.seed, self.sources.originals[index].digest, number])
@@ -148,11 +147,11 @@ class SampleMaker:
         return None
 
     def original_tile(self, index: int) -> NDArray[np.uint8] | None:
-        """Return a crop as training sees it, with what is around it; None for a cutout, which needs a background."""
+        """Return a crop as training sees it, with its margins; None for a cutout, which needs a background."""
         window = self.sources.originals[index].window
         if window is None:
             return None
-        rng = np.random.default_rng(self.seed)  # decides nothing
+        rng = np.random.default_rng(self.seed)  # without effect
         tile = self._altered(self._reduced[index], Alterations(strength=0).drawn(rng), rng)
         self.inner(tile)[...] = window
         return tile
@@ -194,7 +193,7 @@ class SampleMaker:
 
 
 def numbers_of(n_samples: int, n_originals: int) -> list[tuple[int, int]]:
-    """Return of which original and with which number each sample is: as many of each, those of one after the other.
+    """Return the index of the original and the number of each sample: equally many for all, sorted by original.
 
     Examples
     --------
@@ -215,7 +214,7 @@ def made_samples(
     maker : SampleMaker
         Makes them.
     n_samples : int
-        Fewer are made where tries without contrast are left out.
+        Number of samples; there are fewer if some had no contrast.
     n_threads : int, optional
         Threads; the result does not depend on it.
     progress : callable, optional
@@ -224,7 +223,7 @@ def made_samples(
     Yields
     ------
     tuple of int and ndarray of shape (height, width), dtype uint8
-        Index, and the tile.
+        The index and the tile.
     """
     tasks = numbers_of(n_samples, len(maker.sources))
     parts = [tasks[start : start + N_AT_A_TIME] for start in range(0, len(tasks), N_AT_A_TIME)]
@@ -243,14 +242,14 @@ def made_samples(
 def sample_windows(
     maker: SampleMaker, n_samples: int, n_threads: int | None = None, progress: Progress | None = None
 ) -> NDArray[np.uint8]:
-    """Return crops as they are, and after them altered samples, all of the window's size.
+    """Return the unaltered crops followed by altered samples, all of the window's size.
 
     Parameters
     ----------
     maker : SampleMaker
         Makes them.
     n_samples : int
-        Altered ones.
+        Number of altered samples.
     n_threads : int, optional
         Threads; the result does not depend on it.
     progress : callable, optional
@@ -259,7 +258,7 @@ def sample_windows(
     Returns
     -------
     ndarray of shape (n, height, width), dtype uint8
-        What a `.vec` holds.
+        The samples of a `.vec`.
     """
     window = maker.sources.window
     crops = [one.window for one in maker.sources.originals if one.window is not None]
@@ -275,16 +274,16 @@ def write_samples(
     n_threads: int | None = None,
     progress: Progress | None = None,
 ) -> int:
-    """Write crops and altered samples of them to a folder: a sheet of each picture they come from, and a list.
+    """Write crops and altered samples to a folder: a sheet for each picture that they come from, and a list.
 
     Parameters
     ----------
     folder : Path
-        Must not be there, or be empty; it is written whole or not at all.
+        Must not exist, or be empty; it is written atomically.
     maker : SampleMaker
         Makes them.
     n_samples : int
-        Altered ones.
+        Number of altered samples.
     n_threads : int, optional
         Threads; the files do not depend on it.
     progress : callable, optional
@@ -293,7 +292,7 @@ def write_samples(
     Returns
     -------
     int
-        Samples in it, crops as they are included.
+        Number of samples, including the unaltered crops.
 
     Raises
     ------
@@ -342,18 +341,18 @@ def _check_room(maker: SampleMaker, n_samples: int) -> None:
     )  # the last row may be nearly empty
     if max(groups.values(), default=0) > room:
         raise SettingsError(
-            f"{max(groups.values()):,} samples of one picture do not fit on one sheet, which keeps them together: at "
-            f"most {room:,} of {maker.sources.window} pixels do"
+            f"{max(groups.values()):,} samples of one picture do not fit on one sheet, which has room for {room:,} of "
+            f"{maker.sources.window} pixels; make fewer, or write a .vec"
         )
 
 
 def _stem(name: str) -> str:
-    """Return the name of a picture as every program can read it in a list: no blanks, nothing but ASCII."""
+    """Return a picture's name that every program can read in a list: ASCII without spaces."""
     return re.sub(r"[^A-Za-z0-9_-]+", "_", Path(name).stem)[:STEM].strip("_") or "picture"
 
 
 def _sheet(tiles: Sequence[NDArray[np.uint8]], maker: SampleMaker) -> tuple[NDArray[np.uint8], list[str]]:
-    """Return tiles side by side, nearly in a square, and the boxes of the samples in them."""
+    """Arrange tiles in a nearly square sheet; return it with the boxes of the samples."""
     height, width = tiles[0].shape
     n_columns = min(math.ceil(math.sqrt(len(tiles) * height / width)), len(tiles))
     n_rows = math.ceil(len(tiles) / n_columns)

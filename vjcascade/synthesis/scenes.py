@@ -1,4 +1,4 @@
-"""Scenes with known boxes: objects pasted into photos at random sizes and places."""
+"""Synthetic scenes with known boxes: objects pasted into photos at random sizes and places."""
 
 from __future__ import annotations
 
@@ -36,17 +36,16 @@ from vjcascade.training.data.crops import clip_box
 from vjcascade.types import Size
 
 LARGEST = 0.7
-"""Of the sides of a photo, at most, are those of an object; as for `opencv_createsamples`."""
+"""Largest sides of an object relative to those of the photo, as in `opencv_createsamples`."""
 
 MAX_OBJECTS = 3
-"""In a scene, where no other number is given."""
-
+"""Default of the maximum number of objects in a scene."""
 
 PICTURES = "images"
-"""Folder of the scenes in a data set of YOLO."""
+"""Folder of the scenes in a YOLO data set."""
 
 _FILES = {"coco": "annotations.json", "csv": "annotations.csv"}
-"""Formats that are one file."""
+"""Formats that are a single file."""
 
 
 class MadeScene(NamedTuple):
@@ -65,38 +64,38 @@ class MadeScene(NamedTuple):
 
 
 class _Placed(NamedTuple):
-    """An object, altered, at its place."""
+    """An altered object at its place."""
 
     original: Original
     alteration: Alteration
     back: NDArray[np.float64]
-    """From pixels of the scene, counted from the middle of the object, to those of the original."""
+    """Map from pixels of the scene, relative to the centre of the object, to those of the original."""
     middle: NDArray[np.float64]
     box: Box
     patch: Box
-    """All that it changes."""
+    """The pixels that it may change."""
 
 
 @dataclass(frozen=True, eq=False)
 class SceneMaker:
-    """Makes scenes. What becomes of one depends on the sources, its number and the seed.
+    """Makes scenes. A scene depends only on the sources, its number and the seed.
 
     Attributes
     ----------
     sources : Originals
         The objects.
     alterations : Alterations
-        How far they may differ. Shift and scaling mean nothing, as places and sizes are drawn anyway; noise and JPEG
-        are those of whole scenes.
+        Ranges of the alterations. Shift and scaling have no effect, as positions and sizes are random; noise and JPEG
+        apply to whole scenes.
     photos : BackgroundImages
-        Without the object.
+        Photos without the object.
     seed : int
-        Of all random choices.
+        Random seed.
     max_objects : int
-        In a scene; at least one is.
+        Maximum number of objects in a scene; the minimum is 1.
     max_scale : float or None
-        Objects are at most so many times as large as the window; None for as large as 0.7 of the photo. The smallest
-        have the size of the window, and none is larger than its original and the window.
+        Largest objects, as a multiple of the window; no limit if None. Objects are never larger than 0.7 of the photo
+        or than their original, and never smaller than the window.
     """
 
     sources: Originals
@@ -121,7 +120,7 @@ class SceneMaker:
         Returns
         -------
         MadeScene
-            With an object or several.
+            With one or several objects.
         """
         rng = np.random.default_rng([self.seed, number])
         levels = self.photos[int(self._order[number % len(self._order)])].astype(np.float64)
@@ -138,14 +137,14 @@ class SceneMaker:
         return MadeScene(recorded(levels, record, rng), tuple(one.box for one in placed))
 
     def _placed(self, photo: Size, rng: np.random.Generator) -> _Placed:
-        """Draw an object, and what becomes of it, somewhere in a photo."""
+        """Draw an object, its alteration and its place in a photo."""
         original = self.sources.originals[int(rng.integers(len(self.sources)))]
         alteration = self.alterations.drawn(rng, may_mirror=self.sources.may_mirror)
         window = self.sources.window
         room = LARGEST * min(photo.width / window.width, photo.height / window.height)
         detail = original.box.width / window.width
         scale = max(min(room, detail, self.max_scale or room), 1.0) ** rng.uniform()
-        # Of more pixels than are sampled, averages are taken first.
+        # Reduce the original to the sampled resolution first, against aliasing.
         reduced = original.reduced(original.box.width / (OVERSAMPLING * scale * window.width))
         factor = scale * window.width / reduced.box.width
         forward = np.diag([factor, factor, 1.0]) @ perspective(alteration, reduced.box, reduced.outline)
@@ -166,7 +165,7 @@ class SceneMaker:
 
 
 def _paste(one: _Placed, levels: NDArray[np.float64]) -> None:
-    """Lay an object over a photo, in place."""
+    """Paste an object into a photo, in place."""
     part = levels[one.patch.y : one.patch.y + one.patch.height, one.patch.x : one.patch.x + one.patch.width]
     seen = grid(one.patch.width, one.patch.height, one.patch.x, one.patch.y) - one.middle
     places = mapped(one.back, seen)
@@ -200,7 +199,7 @@ def _around(low: NDArray[np.float64], high: NDArray[np.float64]) -> Box:
 
 
 def without_objects(photos: BackgroundImages) -> BackgroundImages:
-    """Return the photos in which no boxes tell of objects: in scenes these would be taken for false alarms.
+    """Return the photos without annotated objects: in scenes, detections of these would count as false alarms.
 
     Raises
     ------
@@ -230,14 +229,14 @@ def write_scenes(
     Parameters
     ----------
     folder : Path
-        Must not be there, or be empty; it is written whole or not at all.
+        Must not exist, or be empty; it is written atomically.
     maker : SceneMaker
         Makes them.
     n_scenes : int
-        How many.
+        Number of scenes.
     kind : {"coco", "yolo", "voc", "csv"}, optional
-        A format that the boxes are written in as well: `annotations.json`, a data set of YOLO with `data.yaml`, an XML
-        file for each scene, or `annotations.csv`.
+        An additional format for the boxes: `annotations.json`, a YOLO data set with `data.yaml`, an XML file for each
+        scene, or `annotations.csv`.
     label : str
         The kind of object, for these.
     n_threads : int, optional
@@ -248,14 +247,14 @@ def write_scenes(
     Returns
     -------
     int
-        Objects in them.
+        Number of objects.
 
     Raises
     ------
     OSError
         If it cannot be written.
     """
-    names = f"{PICTURES}/{{:05}}.png" if kind == "yolo" else "{:05}.png"  # where YOLO's programs look
+    names = f"{PICTURES}/{{:05}}.png" if kind == "yolo" else "{:05}.png"  # where YOLO's programs expect them
     pictures: list[AnnotatedPicture] = []
     with new_folder(folder) as place:
         (place / names).parent.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Contact sheets: what samples and scenes look like, before thousands are written."""
+"""Contact sheets, to check samples and scenes before thousands are written."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from vjcascade.synthesis.scenes import SceneMaker
 from vjcascade.types import Size
 
 ROWS, COLUMNS = 8, 12
-"""Of samples."""
+"""Rows and columns of samples."""
 
 SCENE_ROWS, SCENE_COLUMNS = 2, 3
 
 SCENE = Size(480, 360)
-"""What a scene is made to fit into."""
+"""Scenes are scaled down to fit into this size."""
 
 SIDE = 64
-"""Pixels that the shorter side of a sample has at least: smaller ones are enlarged."""
+"""Samples with a shorter side below this many pixels are enlarged."""
 
 GAP = 4
 
@@ -29,14 +29,14 @@ PAPER = 255
 
 
 def sheet_of_samples(maker: SampleMaker, n_samples: int) -> NDArray[np.uint8]:
-    """Return the first samples of some originals, a row each, a crop as it is first; or many of a single one.
+    """Draw the first samples of some originals, a row for each, after the unaltered crop; or many of a single original.
 
     Parameters
     ----------
     maker : SampleMaker
-        Makes them: on the sheet are those that would be written.
+        Makes them; the sheet shows samples that would be written.
     n_samples : int
-        That would be written of all originals.
+        Number of samples that would be written.
 
     Returns
     -------
@@ -62,14 +62,14 @@ def sheet_of_samples(maker: SampleMaker, n_samples: int) -> NDArray[np.uint8]:
 
 
 def sheet_of_scenes(maker: SceneMaker, n_scenes: int) -> NDArray[np.uint8]:
-    """Return the first scenes, with their boxes.
+    """Draw the first scenes with their boxes.
 
     Parameters
     ----------
     maker : SceneMaker
         Makes them.
     n_scenes : int
-        That would be written.
+        Number of scenes that would be written.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def sheet_of_scenes(maker: SceneMaker, n_scenes: int) -> NDArray[np.uint8]:
 
 
 def _arranged(rows: Sequence[Sequence[NDArray[np.uint8]]]) -> NDArray[np.uint8]:
-    """Return pictures in rows on white paper."""
+    """Arrange pictures in rows on a white background."""
     tiles = [one for row in rows for one in row]
     height, width = (max((one.shape[axis] for one in tiles), default=1) + GAP for axis in (0, 1))
     depth = tiles[0].shape[2:] if tiles else ()
