@@ -181,7 +181,11 @@ def count_a_round(booster, errors_p, errors_n, round_):
 @pytest.mark.parametrize(
     ("method", "answer", "words"),
     [
-        ("begin_round", change_score, r"begin_round changed state\.score\[0\], which only the run may do"),
+        (
+            "begin_round",
+            change_score,
+            r"begin_round changed state\.score\[0\], which boosters must not change",
+        ),
         ("weigh", change_labels, r"weigh changed state\.labels\[3\], which"),
         ("choose", count_a_round, r"asked between begin_round and weigh changed state\.n_rounds, which"),
     ],

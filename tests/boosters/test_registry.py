@@ -180,7 +180,7 @@ BROKEN = {
     "half": (
         "plugin_half:Half",
         "from vjcascade.boosters import DiscreteBooster\nclass Half(DiscreteBooster):\n    name = 'half'",
-        "is not finished: it lacks alpha, log_weights",
+        "is abstract: it lacks alpha, log_weights",
     ),
     "alias": ("plugin_alias:Good", GOOD, "class attribute name = 'good': it must be 'alias'"),
     "unnamed": (

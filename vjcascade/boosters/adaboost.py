@@ -1,4 +1,4 @@
-"""AdaBoost, and with it the a-posteriori comparison of every stage."""
+"""Discrete AdaBoost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vjcascade.boosters.state import BoostingState, Floats, Round
 
 
 class AdaBoost(DiscreteBooster):
-    r"""Discrete AdaBoost; costs are ignored while it learns and can be met afterwards by a threshold.
+    r"""Discrete AdaBoost; it ignores costs in training, which can be applied afterwards by a threshold.
 
     .. math:: D_t \propto D_1 e^{-y f}, \qquad \varepsilon = \min_h \, (e_P + e_N), \qquad
               \alpha = \tfrac12 \log\frac{1 - \varepsilon}{\varepsilon}
@@ -23,7 +23,8 @@ class AdaBoost(DiscreteBooster):
     Costs
         Any; not used.
     Degenerate
-        A perfect weak classifier gets alpha = 13.8 (`ERROR_FLOOR`) and is the last. At error 1/2, alpha is 0: stop.
+        A perfect weak classifier gets alpha = 13.8 (`ERROR_FLOOR`) and is the last. At error 1/2, alpha is 0, and
+        boosting stops.
 
     References
     ----------
@@ -50,5 +51,5 @@ class AdaBoost(DiscreteBooster):
         return self.log_prior(state) - state.labels * state.score
 
     def alpha(self, error_p: float, error_n: float, round_: Round) -> float:  # noqa: ARG002
-        """Return half the log odds of a right output."""
+        """Return half the log odds of a correct output."""
         return half_log_odds(error_p + error_n)

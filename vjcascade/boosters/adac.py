@@ -14,7 +14,7 @@ CostScale = Literal["max", "sum"]
 
 
 class AdaC(DiscreteBooster):
-    """What the three have in common: costs c in (0, 1], from the ratio of C_P and C_N.
+    """Base class of the three, with costs c in (0, 1] from the ratio of C_P and C_N.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class AdaC(DiscreteBooster):
         return self.item_costs.positive, self.item_costs.negative
 
     def _alpha_inside(self, error: float, round_: Round) -> float:
-        """Return alpha of AdaC1 and AdaC3; 1 - W, or W1 - W2, is summed up: a difference would be rounded."""
+        """Return alpha of AdaC1 and AdaC3; 1 - W, or W1 - W2, is computed as a sum, as a difference loses digits."""
         costs, wrong = self.item_costs, clipped(error)
         right = round_.positive_weight + round_.negative_weight - wrong
         spare = (1 / costs.positive - 1) * round_.positive_weight + (
@@ -112,7 +112,7 @@ class AdaC2(AdaC):
         Any, on any scale.
     Degenerate
         alpha > 0 only if eps < W/2: else stop. If no weak classifier's cost-weighted error is below
-        C_N/(C_P + C_N), the one that calls everything positive is chosen for ever.
+        C_N/(C_P + C_N), the one that calls everything positive is chosen in every round.
 
     References
     ----------
@@ -160,7 +160,7 @@ class AdaC3(AdaC):
         Any: only their ratio counts, as c = C / max(C_P, C_N).
     Degenerate
         alpha > 0 only if eps < W2/2: else stop. As AdaC2, it may choose the classifier that calls everything
-        positive for ever, here with growing alpha.
+        positive in every round, here with growing alpha.
 
     References
     ----------

@@ -30,8 +30,8 @@ class AdaCost(DiscreteBooster):
         Any, on any scale.
     Degenerate
         alpha > 0 only if eps < (1 - sum D C)/2, at equal costs eps < 1/4. Taken literally, AdaCost goes on with
-        negative votes and may end as the inverted classifier; here it stops. alpha < 0.549 always, even for a
-        perfect weak classifier, so the same one is chosen again and again.
+        negative votes and may end as the inverted classifier; here it stops. alpha is always below 0.549, even for a
+        perfect weak classifier, so in `literal` runs the same one is chosen again and again.
 
     References
     ----------

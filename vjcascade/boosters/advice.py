@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from vjcascade.boosters.costs import Costs, CostsLike, Scenario, parse_cost_matrix
 
 EQUAL = 1e-9
-"""Costs that differ by no more than this share are the same: differences of a matrix carry rounding errors."""
+"""Relative difference up to which costs are equal, as differences of a matrix's costs have rounding errors."""
 
 
 @dataclass(frozen=True)
@@ -18,13 +18,13 @@ class Recommendation:
     Attributes
     ----------
     booster : str
-        Name in the registry.
+        Name of the booster.
     costs : Costs
-        To train with.
+        The costs to train with.
     scenario : Scenario
-        What the paper calls such costs.
+        The paper's name for such costs.
     reason : str
-        Why, in sentences; and what the paper advises where that is something else.
+        The reason, and the paper's advice if it differs.
 
     Examples
     --------
@@ -42,8 +42,8 @@ def recommend(costs: CostsLike) -> Recommendation:
     """Recommend a booster for costs, with its reason.
 
     The decisions of least expected cost depend on a cost matrix only through its reduced costs (C_P, C_N) [2]_, so
-    these are what to train with, whatever the scenario: AdaBoost where they are equal, Cost-Generalized AdaBoost
-    elsewhere.
+    these should be used for training in every scenario: with AdaBoost if they are equal, otherwise with
+    Cost-Generalized AdaBoost.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ def recommend(costs: CostsLike) -> Recommendation:
     The paper's mapping (its Appendix B and last table) [1]_ goes by the scenario. For correct classification asymmetry
     it favours the class whose right decisions cost more, which is against expected cost: a mistake on it adds less.
     In dual asymmetry, too, the class that it favours may be the one whose mistakes add less. For reversed dual
-    asymmetry it advises Cost-Sensitive AdaBoost, because the class that prevails in its loss changes with the margin;
-    but no decision depends on that, and its asymmetry can turn round in training.
+    asymmetry it advises Cost-Sensitive AdaBoost, because the class that dominates its loss changes with the margin;
+    but no decision depends on that, and its asymmetry can reverse during training.
 
     References
     ----------
@@ -86,7 +86,7 @@ def recommend(costs: CostsLike) -> Recommendation:
         matrix.false_positive,
         matrix.true_negative,
     )
-    dear = "positives" if positives_dear else "negatives"  # who takes the place of the paper's positives
+    dear = "positives" if positives_dear else "negatives"  # the class in the role of the paper's positives
     favoured = _favoured(reduced)
     reason = f"{_what_counts(reduced, favoured)} {_what_the_paper_advises(scenario, dear, favoured)}"
     return Recommendation("cost-generalized" if favoured else "adaboost", reduced, scenario, reason)
@@ -102,13 +102,13 @@ def _favoured(costs: Costs) -> str:
 def _what_counts(costs: Costs, favoured: str) -> str:
     if not favoured:
         return (
-            f"A mistake adds {costs.positive:g} to the cost of the right decision in either class: the fewest "
-            "mistakes cost least, and AdaBoost aims at these."
+            f"A mistake adds {costs.positive:g} to the cost of the right decision in both classes, so the fewest "
+            "mistakes cost least, and AdaBoost minimises their number."
         )
     return (
         f"A mistake adds {costs.positive:g} to the cost of the right decision on a positive, {costs.negative:g} on a "
-        f"negative; nothing else in the costs bears on decisions, which should favour the {favoured}. "
-        "Cost-Generalized AdaBoost puts these costs into its initial weights, and its rounds are AdaBoost's."
+        f"negative; nothing else in the costs affects decisions, which should favour the {favoured}. "
+        "Cost-Generalized AdaBoost puts these costs into its initial weights, and then works like AdaBoost."
     )
 
 
@@ -122,11 +122,11 @@ def _what_the_paper_advises(scenario: Scenario, dear: str, favoured: str) -> str
     if scenario is Scenario.DUAL_ASYMMETRY:
         return (
             f"The paper advises Cost-Generalized AdaBoost in favour of the {dear}{against}, "
-            "as right and wrong decisions on them cost more; what counts is the difference of the two."
+            "as right and wrong decisions on them cost more; but only the difference of the two counts."
         )
     if scenario is Scenario.REVERSED_DUAL_ASYMMETRY:
         return (
-            "The paper advises Cost-Sensitive AdaBoost, because the class that prevails in its loss changes with the "
-            "margin; but no decision depends on that, and its asymmetry can turn round in training."
+            "The paper advises Cost-Sensitive AdaBoost, because the class that dominates its loss changes with the "
+            "margin; but no decision depends on that, and its asymmetry can reverse during training."
         )
     return "The paper advises the same."

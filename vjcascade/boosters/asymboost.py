@@ -1,4 +1,4 @@
-"""AsymBoost: the asymmetry dealt out over the rounds."""
+"""AsymBoost: the asymmetry is distributed over the rounds."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class AsymBoost(AdaBoost):
 
     .. math:: D_t \propto D_0\, k^{\,t} e^{-y f}, \qquad k = (C_P / C_N)^{y / 2T}, \qquad t = 1 \ldots T
 
-    with the t-th round seeing k for the t-th time, and T = `n_rounds`, the rounds planned. It keeps
-    :math:`\sum_i D_0 (C_P / C_N)^{y / 2} e^{-y f} = Z_0 \prod_t Z_t`. A run of T' < T rounds has met only the
-    ratio :math:`(C_P / C_N)^{T' / T}`; after round T no more of it is dealt out.
+    where k is applied before every round, and T = `n_rounds` is the planned number of rounds. It keeps
+    :math:`\sum_i D_0 (C_P / C_N)^{y / 2} e^{-y f} = Z_0 \prod_t Z_t`. A run of T' < T rounds has only applied the
+    ratio :math:`(C_P / C_N)^{T' / T}`; after round T no more asymmetry is added.
 
     Errata
         Nothing; the factor after round T is never used.
@@ -26,8 +26,8 @@ class AsymBoost(AdaBoost):
     Costs
         Any, on any scale.
     Degenerate
-        As AdaBoost: at high ratios the classifier that calls everything positive may be chosen, again and again as
-        the asymmetry comes in.
+        As AdaBoost; at high ratios the classifier that calls everything positive may be chosen again and again, as
+        asymmetry is added.
 
     References
     ----------
@@ -50,6 +50,6 @@ class AsymBoost(AdaBoost):
 
     def log_weights(self, state: BoostingState) -> Floats:
         """Return log D_0 + y t/2T log(C_P / C_N) - y f, in round t."""
-        dealt_out = min(state.n_rounds + 1, self.n_rounds) / (2 * self.n_rounds)
-        tilt: Floats = state.labels * dealt_out * np.log(self.costs.ratio)
+        share = min(state.n_rounds + 1, self.n_rounds) / (2 * self.n_rounds)
+        tilt: Floats = state.labels * share * np.log(self.costs.ratio)
         return super().log_weights(state) + tilt

@@ -1,4 +1,4 @@
-"""What every booster has in common: weights out, class-wise errors in, votes out."""
+"""Base classes of boosters, which set sample weights, judge weak classifiers by class-wise errors, and set votes."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from vjcascade.boosters.state import BoostingState, Floats, Round
 from vjcascade.errors import SettingsError
 
 PriorName: TypeAlias = Literal["class", "sample", "uniform", "balanced"]
-"""What boosters call the weights that samples start with."""
+"""Names that boosters use for initial weights."""
 
 ERROR_FLOOR = 1e-12
-"""Weighted errors are clipped to [floor, 1 - floor] before a logarithm, so a perfect weak classifier counts 13.8."""
+"""Weighted errors are clipped to [floor, 1 - floor] before a logarithm, so alpha is at most 13.8."""
 
 MIN_ALPHA = 1e-12
-"""A weak classifier that weighs no more has learnt nothing but rounding errors, and must not be added."""
+"""A weak classifier with a smaller alpha has only learnt rounding errors, and must not be added."""
 
 SLOPE_STEP = 1e-6
-"""Step of the differences that slopes are taken by, in weight sums of a class."""
+"""Step of finite differences, relative to the weight sum of a class."""
 
 LEAST_WEIGHT = 1e-100
-"""The weight sums of classes are taken to be no less where something is divided by them."""
+"""Lower bound of a class's weight sum before a division."""
 
 TIE_TOLERANCE = 1e-12
-"""Losses this close are equal; the lowest index wins."""
+"""Losses this close count as equal; the lowest index wins."""
 
 
 @dataclass(frozen=True, eq=False)
 class Vote:
-    """What a booster makes of a weak classifier, whose leaves are numbered.
+    """The votes of a weak classifier.
 
     Attributes
     ----------
@@ -47,9 +47,9 @@ class Vote:
     alpha : float
         Its weight: alpha h is added to the score.
     leaves : ndarray of shape (n_leaves,), dtype float64
-        What each leaf votes in the finished ensemble: alpha h, for all boosters but CSB.
+        The vote of each leaf in the finished ensemble: alpha h, for all boosters but CSB.
     helps : bool
-        Whether it has learnt anything. If not, it must not be added, and boosting has come to its end.
+        Whether it has learnt anything. If not, it must not be added, and boosting ends.
 
     Examples
     --------
@@ -66,23 +66,23 @@ class Vote:
 class Booster(ABC):
     """A cost-sensitive boosting algorithm.
 
-    A booster sees a weak classifier h only through two numbers of a round: `errors_p`, the weight of
-    the positives that h calls negative, and `errors_n`, the weight of the negatives that it calls positive.
-    A round goes: `begin_round` gives the weights, a search measures weak classifiers with them, `choose` picks
-    the one of least `loss`, `weigh` says what it votes, and `BoostingState.add` counts it in.
-    Boosters hold settings only; what changes during a run is in `BoostingState`.
+    A booster judges a weak classifier h by two numbers: `errors_p`, the weight of the positives that h calls
+    negative, and `errors_n`, the weight of the negatives that it calls positive. In each round, `begin_round`
+    returns the weights, a search measures weak classifiers with them, `choose` picks the one of least `loss`,
+    `weigh` returns its votes, and `BoostingState.add` adds it to the ensemble. Boosters only have settings; the
+    state of a run is in `BoostingState`.
 
     Parameters
     ----------
     costs : Costs
         Misclassification costs, in any unit.
     n_rounds : int
-        Rounds planned at most; some boosters spread their asymmetry over them.
+        Maximum number of rounds; some boosters spread their asymmetry over them.
 
     Attributes
     ----------
     costs : Costs
-        The same ratio, with the smaller cost 1, so that no unit of costs can change a model.
+        Scaled so that the smaller cost is 1; so the unit of costs does not matter.
     n_rounds : int
         As given.
 
@@ -101,17 +101,17 @@ class Booster(ABC):
     """Whether `loss` is errors_p + errors_n. If not, it must be concave in the two, and grow with both."""
 
     uses_costs: ClassVar[bool] = True
-    """Whether costs matter while it learns. If not, they can be met afterwards, by a threshold."""
+    """Whether training uses the costs. If not, they can be applied afterwards, by a threshold."""
 
     priors: ClassVar[Mapping[str, PriorName]] = MappingProxyType({})
-    """What its own option `prior` calls a start from samples ("sample") and from classes ("class") of equal weight."""
+    """Values of its option `prior` for samples ("sample") and for classes ("class") of equal initial weight."""
 
     def __init__(self, costs: Costs, n_rounds: int = 100) -> None:
         self.costs = costs.normalised()
         self.n_rounds = n_rounds
 
     def log_prior(self, state: BoostingState) -> Floats:
-        """Return the logarithm of the weights that the first round starts from, shape (n,)."""
+        """Return the logarithm of the initial weights, shape (n,)."""
         return state.log_prior
 
     @abstractmethod
@@ -119,7 +119,7 @@ class Booster(ABC):
         """Return the logarithm of the sample weights D, up to a constant, shape (n,)."""
 
     def selection_costs(self) -> tuple[float, float]:
-        """Return the factors (positives, negatives) on D with which weak classifiers are measured."""
+        """Return the factors (positives, negatives) by which D is multiplied to measure weak classifiers."""
         return 1.0, 1.0
 
     def begin_round(self, state: BoostingState) -> Round:
@@ -128,7 +128,7 @@ class Booster(ABC):
         return Round.of_weights(weights, state).scaled(*self.selection_costs())
 
     def loss(self, errors_p: Floats, errors_n: Floats, round_: Round) -> Floats:  # noqa: ARG002  others need the round
-        """Judge weak classifiers by their class-wise errors; the least loss is chosen.
+        """Return the losses of weak classifiers from their class-wise errors; the least one is chosen.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class Booster(ABC):
         Returns
         -------
         ndarray of shape (n_candidates,), dtype float64
-            Here the weighted error.
+            By default the weighted error.
         """
         return errors_p + errors_n
 
@@ -168,19 +168,19 @@ class Booster(ABC):
         return int(among[first_of_least(self.loss(errors_p[among], errors_n[among], round_))])
 
     def slope(self, error_p: float, error_n: float, round_: Round) -> tuple[float, float]:
-        """Return how fast the loss grows with each of the two errors.
+        """Return the partial derivatives of the loss with respect to the two errors.
 
         Parameters
         ----------
         error_p, error_n : float
-            Where.
+            The class-wise errors.
         round_ : Round
             The round they were measured in.
 
         Returns
         -------
         tuple of float
-            Slopes, up to a common factor; by differences, for a loss that is not linear.
+            Slopes, up to a common factor; by finite differences if the loss is not linear.
         """
         if self.loss_is_linear:
             return 1.0, 1.0
@@ -194,33 +194,33 @@ class Booster(ABC):
         return (float(slopes[0]), float(slopes[1])) if (slopes > 0).all() else (1.0, 1.0)
 
     def loss_bounds(self, error_p: float, error_n: float, round_: Round) -> LossBounds:
-        """Return what a search computes for every feature to find the few that may win.
+        """Return the bounds by which a search finds the few features that may win.
 
         Parameters
         ----------
         error_p, error_n : float
-            Of a good weak classifier: a guess at the winner.
+            Class-wise errors of a good weak classifier: a guess at the winner.
         round_ : Round
             The round they were measured in.
 
         Returns
         -------
         LossBounds
-            Here the tangent of the loss at the guess, which is a guide. `GiniGuide` is another; `TwoErrorBounds` let
-            the search prove that the best features are found.
+            By default the tangent of the loss at the guess, which is a heuristic guide, as is `GiniGuide`;
+            `TwoErrorBounds` guarantee that the best features are found.
         """
         return LossBounds(np.array([self.slope(error_p, error_n, round_)]))
 
     @abstractmethod
     def weigh(self, sums_p: Floats, sums_n: Floats, sides: NDArray[np.int8], round_: Round) -> Vote:
-        """Say what the chosen weak classifier votes.
+        """Return the votes of the chosen weak classifier.
 
         Parameters
         ----------
         sums_p, sums_n : ndarray of shape (n_leaves,), dtype float64
             Weight of the positives and of the negatives in each leaf.
         sides : ndarray of shape (n_leaves,), dtype int8
-            -1 or +1: what each leaf says.
+            The class of each leaf, -1 or +1.
         round_ : Round
             The round they were measured in.
 
@@ -232,7 +232,7 @@ class Booster(ABC):
 
 
 class DiscreteBooster(Booster):
-    """A booster whose weak classifiers say -1 or +1 and get one weight, alpha.
+    """A booster whose weak classifiers output -1 or +1 and have one weight, alpha.
 
     Examples
     --------
@@ -257,7 +257,7 @@ class DiscreteBooster(Booster):
         Returns
         -------
         float
-            Its weight; `MIN_ALPHA` or less says that it must not be added.
+            Its weight; it must not be added if this is `MIN_ALPHA` or less.
         """
 
     def leaves(self, alpha: float) -> tuple[float, float]:
@@ -272,7 +272,7 @@ class DiscreteBooster(Booster):
 
 
 def normalised(logs: Floats) -> Floats:
-    """Return weights that sum to 1 from their logarithms; nothing overflows.
+    """Return weights that sum to 1 from their logarithms, without overflow.
 
     Examples
     --------
@@ -319,16 +319,16 @@ def clipped(error: float) -> float:
 
 
 def checked_option(name: str, value: str, choices: tuple[str, ...]) -> str:
-    """Return a booster's option as it is, if it is one of its choices.
+    """Check a booster's option and return it.
 
     Parameters
     ----------
     name : str
-        Of the option.
+        Name of the option.
     value : str
-        What was given.
+        The given value.
     choices : tuple of str
-        What may be given.
+        Valid values.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What tells a search, of a whole pool of features, the few whose loss is worth computing."""
+"""Bounds of the loss, by which a search finds the few features of a pool whose loss must be computed."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from vjcascade.boosters.state import Floats, Round
 from vjcascade.parallel import blocks
 
 LINE_STEPS = np.array([0.0, 0.7, 1.0, 1.6])
-"""Steps whose slopes are taken as lines, as multiples of a guess at the winner's."""
+"""Steps whose slopes are used as lines, as multiples of a guess at the winner's step."""
 
 STEP_COUNTS = 8, 32, 128, 512
-"""Steps at which losses are bounded: few for all features, more for those that are left."""
+"""Numbers of steps at which losses are bounded: few for all features, more for those that remain."""
 
 FEATURES_AT_ONCE = 2048
-"""What is computed for so many features at so many steps stays in a processor's cache."""
+"""Features in a block whose intermediate results fit into a processor's cache."""
 
 N_LEFT = 64
-"""No more steps are taken once so few features are left."""
+"""Bounds are not refined further once so few features remain."""
 
 
 class LossBounds:
     """A line (a, b): a search finds every feature's least a errors_p + b errors_n.
 
-    That is the loss itself if it is linear, and else a guide: the loss is computed for the features where it is least.
-    `GiniGuide` is a guide that is no line; `TwoErrorBounds` tell for certain which features cannot win.
+    That is the loss itself if it is linear. Otherwise it is a guide: the loss is computed for the features where it is
+    least. `GiniGuide` is a guide without a line; `TwoErrorBounds` prove which features cannot win.
 
     Parameters
     ----------
     lines : ndarray of shape (n_lines, 2), dtype float64
-        Coefficients, >= 0: here of one line.
+        Coefficients, >= 0; in this class, of one line.
 
     Raises
     ------
     ValueError
-        If there are more or fewer lines than the class works with.
+        If the number of lines is not that of the class.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class LossBounds:
 
 
 class GiniGuide(LossBounds):
-    """The Gini impurity of positives that weigh a times, and of negatives that weigh b times as much, as a guide.
+    """The Gini impurity with weights of positives multiplied by a, and of negatives by b, as a guide.
 
     Parameters
     ----------
@@ -81,23 +81,22 @@ class GiniGuide(LossBounds):
 class TwoErrorBounds(LossBounds, ABC):
     """Bounds of a concave loss of the two errors, from a feature's least values on four lines.
 
-    Where a feature's errors lie is known from its values on a few lines: the least a errors_p + errors_n is a concave
-    function of a, so between two lines it is no less than the straight line between its values at both, and nothing
-    else is needed for a bound.
+    A feature's least a errors_p + errors_n is a concave function of a. So between two of the lines it is at least the
+    linear interpolation of its values on both, from which lower bounds are computed.
     """
 
     n_lines: ClassVar[int] = 4
     step_counts: Sequence[int] = STEP_COUNTS
-    """In how many steps lower bounds are computed, one after the other."""
+    """Numbers of steps of successive refinements of the lower bounds."""
 
     @abstractmethod
     def upper(self, values: Floats) -> Floats:
-        """Return what each feature's least loss cannot lie above.
+        """Return upper bounds of each feature's least loss.
 
         Parameters
         ----------
         values : ndarray of shape (4, n_features), dtype float64
-            What each feature's values of the lines are at most.
+            Upper bounds of each feature's values on the lines.
 
         Returns
         -------
@@ -106,16 +105,16 @@ class TwoErrorBounds(LossBounds, ABC):
         """
 
     def lower(self, values: Floats, threshold: float) -> Floats:
-        """Return what each feature's least loss cannot fall below.
+        """Return lower bounds of each feature's least loss.
 
-        They are computed in more and more steps for the features that are not above the threshold yet.
+        They are refined with more and more steps for the features that are not above the threshold yet.
 
         Parameters
         ----------
         values : ndarray of shape (4, n_features), dtype float64
-            What each feature's values of the lines are at least.
+            Lower bounds of each feature's values on the lines.
         threshold : float
-            The nearer a loss is to it, the closer is the bound.
+            Bounds above it are not refined further.
 
         Returns
         -------
@@ -137,22 +136,22 @@ class TwoErrorBounds(LossBounds, ABC):
 
     @abstractmethod
     def at_steps(self, steps: Floats) -> AtSteps:
-        """Return what bounds losses from below, by their values at some steps, as multiples of the guess."""
+        """Return lower bounds from the values at some steps, given as multiples of the guess."""
 
 
 class AtSteps(Protocol):
-    """Bounds of losses from below, by their values at some steps."""
+    """Lower bounds of losses, from their values at some steps."""
 
     def lower(self, values: Floats) -> Floats:
-        """Return a bound for each feature, shape (n_features,), from its values of the lines."""
+        """Return a bound for each feature, shape (n_features,), from its values on the lines."""
 
 
 class LeastLossBounds(TwoErrorBounds):
     """Bounds of the least two-exponential loss, over all steps alpha.
 
-    At a step, the loss is 2 sinh(C_P alpha) e_P + 2 sinh(C_N alpha) e_N and what it would be without errors. Between
-    two steps it is no lower than the lesser of theirs, divided by cosh(C delta/2) with the larger cost C, since its
-    second derivative in alpha is at most C^2 times the loss.
+    At a step, the loss is 2 sinh(C_P alpha) e_P + 2 sinh(C_N alpha) e_N plus the loss without errors. Between two steps
+    it is at least the smaller of the losses there, divided by cosh(C delta/2) with the larger cost C, since its second
+    derivative in alpha is at most C^2 times the loss.
 
     Parameters
     ----------
@@ -172,17 +171,17 @@ class LeastLossBounds(TwoErrorBounds):
             _unit(np.concatenate([[self._factors], np.sinh(np.outer(self._slopes, self._factors))]))
         )
         first = np.searchsorted(STEP_COUNTS[:-1], 8 * self._factors.max() * guess)
-        self.step_counts = STEP_COUNTS[first:]  # fewer would let all features in
+        self.step_counts = STEP_COUNTS[first:]  # fewer steps would prune no features
 
     def upper(self, values: Floats) -> Floats:
-        """Return the least of the losses at the lines' steps, and of that without a step."""
+        """Return the least of the losses at the lines' steps and of the loss without a step, which is 1."""
         wanted, at_zero = _losses_at(self._slopes, self._factors, self._round)
         highest = values[1:] * wanted.sum(axis=1, keepdims=True) + at_zero[:, None]
         least: Floats = np.minimum(highest.min(axis=0), 1.0)
         return least
 
     def at_steps(self, steps: Floats) -> LossAtSteps:
-        """Return what bounds the least loss from below, by its values at some steps, as multiples of the guess."""
+        """Return lower bounds of the least loss, from its values at some steps."""
         wanted, at_zero = _losses_at(self._guess * steps, self._factors, self._round)
         gaps = np.diff(steps, append=steps[-1]) * self._guess
         slack = np.cosh(self._factors.max() * np.maximum(gaps, np.roll(gaps, 1)) / 2)
@@ -197,11 +196,11 @@ class LossAtSteps(NamedTuple):
     Attributes
     ----------
     weights : ndarray of shape (n_steps + 1, 4), dtype float64
-        What a feature's values of the lines count in its loss at each step, and in the loss's slope at the last.
+        Weights of a feature's values on the lines in its loss at each step, and in the loss's slope at the last step.
     offsets : ndarray of shape (n_steps, 1), dtype float64
         The loss at each step without errors.
     threshold : float
-        The loss still falls at the last step where the slope's line is below this.
+        The loss still decreases at the last step if the slope's line is below this.
     """
 
     weights: Floats
@@ -209,7 +208,7 @@ class LossAtSteps(NamedTuple):
     threshold: float
 
     def lower(self, values: Floats) -> Floats:
-        """Return the least of the losses at the steps; nothing is known where it may fall on after the last."""
+        """Return the least of the losses at the steps; 0 if the loss may still decrease after the last."""
         least = _least_between(self.weights, values)
         falling = least[-1] < self.threshold
         return np.where(falling, 0.0, (least[:-1] + self.offsets).min(axis=0))
@@ -218,7 +217,7 @@ class LossAtSteps(NamedTuple):
 class GreatestStepBounds(TwoErrorBounds):
     """Bounds of the greatest best step, whose negative is the loss.
 
-    The best step is greater than alpha if the loss still falls there: if 2 C_P cosh(C_P alpha) e_P +
+    The best step is greater than alpha if the loss still decreases there: if 2 C_P cosh(C_P alpha) e_P +
     2 C_N cosh(C_N alpha) e_N is below a threshold.
 
     Parameters
@@ -239,14 +238,14 @@ class GreatestStepBounds(TwoErrorBounds):
         self._scales = slopes.sum(axis=1)
 
     def upper(self, values: Floats) -> Floats:
-        """Return minus the last of the lines' steps at which the loss still falls."""
+        """Return minus the last of the lines' steps at which the loss still decreases."""
         highest = values * self._scales[:, None]
         n_passed = np.count_nonzero(highest < self._passed_below[:, None], axis=0)
         steps: Floats = -self._guess * np.append(0.0, LINE_STEPS)[n_passed]
         return steps
 
     def at_steps(self, steps: Floats) -> PassedSteps:
-        """Return what tells, for some steps as multiples of the guess, whether the best step is beyond them."""
+        """Return lower bounds, from whether the best step is beyond some steps."""
         wanted, thresholds = _slopes_and_thresholds(self._guess * steps, self._factors, self._round)
         least_beyond = -np.append(self._guess * steps, np.inf)
         return PassedSteps(_between_lines(self.lines, wanted), thresholds[:, None], least_beyond)
@@ -258,11 +257,11 @@ class PassedSteps(NamedTuple):
     Attributes
     ----------
     weights : ndarray of shape (n_steps, 4), dtype float64
-        What a feature's values of the lines count in the slope of its loss at each step.
+        Weights of a feature's values on the lines in the slope of its loss at each step.
     thresholds : ndarray of shape (n_steps, 1), dtype float64
-        The loss still falls at a step where the slope's line is below this.
+        The loss still decreases at a step if the slope's line is below this.
     least_beyond : ndarray of shape (n_steps + 1,), dtype float64
-        Minus the best step, at least, by how many steps it is beyond.
+        Lower bound of minus the best step, by the number of steps that it is beyond.
     """
 
     weights: Floats
@@ -270,7 +269,7 @@ class PassedSteps(NamedTuple):
     least_beyond: Floats
 
     def lower(self, values: Floats) -> Floats:
-        """Return minus the step after the last that may be passed."""
+        """Return minus the step after the last one that the best step may be beyond."""
         passed = _least_between(self.weights, values) < self.thresholds
         behind = np.where(passed.any(axis=0), len(passed) - np.argmax(passed[::-1], axis=0), 0)
         bounds: Floats = self.least_beyond[behind]
@@ -278,13 +277,13 @@ class PassedSteps(NamedTuple):
 
 
 def _losses_at(steps: Floats, factors: Floats, round_: Round) -> tuple[Floats, Floats]:
-    """Return the lines that the loss is at each step, and what it is without errors."""
+    """Return the loss at each step as a line in the errors, and its value without errors."""
     exponents = np.outer(steps, factors)
     return 2 * np.sinh(exponents), np.exp(-exponents) @ [round_.positive_weight, round_.negative_weight]
 
 
 def _slopes_and_thresholds(steps: Floats, factors: Floats, round_: Round) -> tuple[Floats, Floats]:
-    """Return lines, and what a weak classifier's value must be below for its loss still to fall at each step."""
+    """Return lines and thresholds: a loss still decreases at a step if the value of its line is below the threshold."""
     exponents = np.outer(steps, factors)
     thresholds = (factors * np.exp(-exponents)) @ [round_.positive_weight, round_.negative_weight]
     return 2 * factors * np.cosh(exponents), thresholds
@@ -297,16 +296,16 @@ def _unit(lines: Floats) -> Floats:
 
 
 def _least_between(weights: Floats, values: Floats) -> Floats:
-    """Return lower bounds of lines, shape (n_lines, n_features), as sums of a few values with weights.
+    """Return lower bounds of lines, shape (n_lines, n_features), as weighted sums of values.
 
-    Not by a matrix product: for sums of four, the threads of the library behind it cost more than they save.
+    Not by a matrix product: for sums of four, the threads of the BLAS library cost more than they save.
     """
     least: Floats = np.einsum("wl,lf->wf", weights, values)
     return least
 
 
 def _between_lines(lines: Floats, wanted: Floats) -> Floats:
-    """Return weights that bound wanted lines from below by values of the given ones, shape (n_wanted, n_lines).
+    """Return weights of the given lines' values in lower bounds of wanted lines, shape (n_wanted, n_lines).
 
     Each wanted line is a sum, with weights >= 0, of its two neighbours among the lines and the axes.
     """

@@ -1,6 +1,6 @@
-r"""Probabilities from scores, and the threshold that they give.
+r"""Probabilities from scores, and the threshold for them.
 
-A booster's score orders samples well, but it is no probability: as rounds are added, it grows beyond the log odds
+A booster's score ranks samples well, but it is not a probability: as rounds are added, it grows beyond the log odds
 that it estimates. Platt's sigmoid, fitted to the scores of samples that were not trained on, gives the probability
 p(x) of a positive. Calling x positive costs :math:`(1 - p) C_N` on average, calling it negative :math:`p\,C_P`; so x
 is best called positive where
@@ -9,23 +9,22 @@ is best called positive where
 
 Notes
 -----
-What threshold is right depends on how the calibration samples were weighted, not on which booster gave the score:
-the fit finds slope and offset anew, and so takes out whatever cost the booster put in. After that, the costs must
-come in exactly once:
+The right threshold depends on how the calibration samples were weighted, not on the booster: the fit finds slope and
+offset anew, and so removes the costs that the booster used. After that, the costs must be applied exactly once:
 
 ========================================================  ==============================================
 Platt's fit and threshold                                 decision
 ========================================================  ==============================================
-samples as they are, threshold q                          right, for any booster: `calibrated_threshold`
+unweighted samples, threshold q                           right, for any booster: `calibrated_threshold`
 samples weighted by their costs, threshold 1/2            right, for any booster
-samples as they are, threshold 1/2                        wrong: no costs at all, for any booster
+unweighted samples, threshold 1/2                         wrong: ignores the costs, for any booster
 samples weighted by their costs, threshold q              wrong: counts the costs twice
-samples as they are, threshold z, the metric's skew [1]_  wrong: counts the prior twice
+unweighted samples, threshold z, the metric's skew [1]_   wrong: counts the prior twice
 ========================================================  ==============================================
 
-So Cost-Generalized AdaBoost and AsymBoost, whose scores aim at the costed odds, are not to be compared with 1/2 once
-they are calibrated, unless the calibration samples were weighted by their costs. z is
-`vjcascade.evaluation.costs.skew`; it weighs error rates, which know no prior, while p has it in already.
+So calibrated probabilities of Cost-Generalized AdaBoost and AsymBoost, whose scores aim at cost-weighted odds, must not
+be compared with 1/2 either, unless the calibration samples were weighted by their costs. z is
+`vjcascade.evaluation.costs.skew`; it weighs error rates, which do not include the prior, while p does.
 
 Measured on two Gaussians of two features, 1.6 standard deviations apart, with 30 % positives, C_P = 4 and C_N = 1:
 of 1000 samples half to boost on (50 stumps) and half to calibrate on; means of 20 repeats. The figures are
@@ -40,11 +39,11 @@ Cost-Generalized, sample prior    .217        .215      .215       .310   .277  
 Cost-Generalized, class prior     .224        .214      .214       .308   .278       .248
 ================================  ==========  ========  =========  =====  =========  ====
 
-The first two rules also tied in seven other settings. The first is taken: it does not depend on the scale of the
-costs, and one fit serves every cost.
+The first two rules also tied in seven other settings. The first is used: it does not depend on the scale of the
+costs, and one fit works for all costs.
 
-On tables of UCI (German credit, Pima and Spambase, costs of 10:1 and 1:10, means of ten splits) it is the same: for
-each of AdaBoost, AsymBoost and Cost-Generalized AdaBoost, the first two rules differ by at most .005, and 1/2
+Results on UCI tables (German credit, Pima and Spambase, costs of 10:1 and 1:10, means of ten splits) are similar: for
+each of AdaBoost, AsymBoost and Cost-Generalized AdaBoost, the first two rules differ by at most .005, and threshold 1/2
 without costs in the fit costs 1.7 to 3.4 times as much as the first.
 
 References
@@ -69,16 +68,16 @@ from vjcascade.checks import checked_number
 from vjcascade.errors import SettingsError
 
 MAX_STEPS = 100
-"""Newton steps at most; about ten are needed."""
+"""Maximum number of Newton steps; about ten are needed."""
 
 ENOUGH_DECREASE = 1e-4
-"""Share of the decrease promised by the gradient that a step must bring, or it is halved."""
+"""A step is halved if the loss decreases by less than this share of the decrease predicted by the gradient."""
 
 LAST_DECREASE = 1e-10
-"""A Newton step that promises less, as a share of the loss, is the last: it doubles the digits that are right."""
+"""A Newton step with a smaller predicted decrease, relative to the loss, is the last: it doubles the correct digits."""
 
 MIN_SPREAD = 1e-300
-"""Scores that differ by less are the same."""
+"""Scores that differ by less count as equal."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ class PlattScaling:
     Attributes
     ----------
     slope : float
-        Platt's A. Below 0 where higher scores mean positives; 0 for scores that are all the same.
+        Platt's A. Below 0 if higher scores mean positives; 0 if all scores are equal.
     offset : float
         Platt's B.
 
@@ -116,10 +115,10 @@ class PlattScaling:
     def fit(
         cls, scores: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> PlattScaling:
-        """Fit the sigmoid of the greatest likelihood.
+        """Fit the sigmoid by maximum likelihood.
 
         As Platt proposes, the targets are not 1 and 0 but (n_P + 1) / (n_P + 2) and 1 / (n_N + 2), so that the fit
-        is finite even where the scores separate the classes.
+        is finite even if the scores separate the classes.
 
         Parameters
         ----------
@@ -133,12 +132,12 @@ class PlattScaling:
         Returns
         -------
         PlattScaling
-            Calibrated.
+            The fitted sigmoid.
 
         Raises
         ------
         SettingsError
-            If the three do not fit each other, a score is not finite, a weight is not finite and at least 0, or a
+            If the shapes differ, a score is not finite, a weight is not finite and at least 0, or a
             class has no weight.
         """
         data, center, unit = _calibration_data(scores, labels, sample_weight)
@@ -147,12 +146,12 @@ class PlattScaling:
 
     def probability(self, scores: ArrayLike) -> Floats:
         """Return the probability of a positive at each score, same shape."""
-        with np.errstate(over="ignore"):  # a score beyond all exponents is certain
+        with np.errstate(over="ignore"):  # extreme scores give probabilities of 0 and 1
             logits = self.slope * np.asarray(scores, np.float64) + self.offset
         return _falling_sigmoid(logits)
 
     def threshold(self, probability: float) -> float:
-        """Return the score from which on a positive is at least so probable.
+        """Return the score from which on the probability of a positive is at least `probability`.
 
         Parameters
         ----------
@@ -162,7 +161,7 @@ class PlattScaling:
         Returns
         -------
         float
-            Infinite where every score, or none, is high enough.
+            Infinite if all scores, or none, are high enough.
 
         Raises
         ------
@@ -184,10 +183,10 @@ class PlattScaling:
 def calibrated_threshold(
     scores: ArrayLike, labels: ArrayLike, costs: Costs, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Return the threshold on a booster's score that is best after Platt's calibration, for any booster.
+    """Return the best threshold on a booster's score after Platt's calibration, for any booster.
 
-    With AdaBoost's score this is Calibrated AdaMEC, with those of Cost-Generalized AdaBoost and AsymBoost the
-    calibrated forms of these. The module says why all three have one rule.
+    With AdaBoost's score this is Calibrated AdaMEC, with those of Cost-Generalized AdaBoost and AsymBoost their
+    calibrated versions. The module's notes explain why the rule is the same for all.
 
     Parameters
     ----------
@@ -203,8 +202,8 @@ def calibrated_threshold(
     Returns
     -------
     float
-        Where the probability is C_N / (C_P + C_N). If the score does not rise with the labels, it is of no use, and
-        the threshold is infinite: all samples are called the class that is cheaper to call.
+        The score at which the probability is C_N / (C_P + C_N). If the score does not increase with the labels, it is
+        useless, and the threshold is infinite: all samples are assigned to the class for which that costs less.
 
     Raises
     ------
@@ -240,12 +239,12 @@ def split_halves(labels: ArrayLike, rng: np.random.Generator) -> tuple[NDArray[n
     labels : array_like of shape (n,)
         Above 0 for positives, else negatives.
     rng : numpy.random.Generator
-        Same state, same halves.
+        The same state gives the same halves.
 
     Returns
     -------
     boost, calibrate : ndarray of intp
-        Indices, ascending. The odd sample of a class is boosted on.
+        Indices, ascending. If a class has an odd number of samples, `boost` gets one more.
 
     Raises
     ------
@@ -271,7 +270,7 @@ def split_halves(labels: ArrayLike, rng: np.random.Generator) -> tuple[NDArray[n
 
 
 class _Calibration(NamedTuple):
-    """Scores about 0 and of unit size, their targets and weights."""
+    """Standardised scores, with their targets and weights."""
 
     scores: Floats
     targets: Floats
@@ -287,7 +286,7 @@ class _Calibration(NamedTuple):
 def _calibration_data(
     scores: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[_Calibration, float, float]:
-    """Check what a fit is given; return it standardised, with the scores' centre and unit."""
+    """Check the data of a fit; return them standardised, with the centre and scale of the scores."""
     scores, positive = np.asarray(scores, np.float64), np.asarray(labels) > 0
     weights = np.ones(len(positive)) if sample_weight is None else np.asarray(sample_weight, np.float64)
     if scores.ndim != 1 or not scores.shape == positive.shape == weights.shape:
@@ -313,7 +312,7 @@ def _calibration_data(
 
 
 def _newton(data: _Calibration) -> Floats:
-    """Return the slope and offset of the least loss: Newton's steps, halved until they help enough."""
+    """Return the slope and offset of the least loss, by Newton's method with step halving."""
     parameters = np.array([0.0, data.start])
     loss = data.loss(parameters)
     features = np.stack([data.scores, np.ones_like(data.scores)])
@@ -331,7 +330,7 @@ def _newton(data: _Calibration) -> Floats:
 
 
 def _newton_step(hessian: Floats, gradient: Floats) -> Floats:
-    """Return -H^-1 g, with the diagonal a little larger, so that constant scores leave the slope as it is."""
+    """Return -H^-1 g, with a slightly larger diagonal, so that constant scores do not change the slope."""
     a, b, c = hessian[0, 0] * (1 + 1e-12), hessian[0, 1], hessian[1, 1] * (1 + 1e-12)
     if a == 0:
         return np.array([0.0, -gradient[1] / c])

@@ -1,4 +1,4 @@
-"""A booster whose answers are checked, so that the fault of a plug-in is named where it lies."""
+"""Checks of the values that a booster returns, so that errors of a plug-in are reported as such."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from vjcascade.errors import CascadeError, SettingsError
 
 
 def checked(booster: Booster) -> Booster:
-    """Return a copy of a booster, for one run, that refuses answers that cannot be right.
+    """Return a copy of a booster, for one run, whose methods check what they return.
 
-    Shapes, dtypes and values are checked, and that nothing but the run changes its state; what a method raises is told
-    as its fault.
+    Shapes, dtypes and values are checked, and that no method changes the state of the run; exceptions are reported as
+    errors of the method that raised them.
 
     Parameters
     ----------
     booster : Booster
-        Of any class.
+        A booster of any class.
 
     Returns
     -------
     Booster
-        Of a subclass. It raises `SettingsError` with the booster's class, the method, and its answer or what it raised.
+        Of a subclass. It raises `SettingsError` with the booster's class, the method, and the invalid value or the
+        exception.
 
     Examples
     --------
@@ -67,7 +68,7 @@ def checked(booster: Booster) -> Booster:
 
 
 def unchecked(booster: Booster) -> Booster:
-    """Return a copy of a booster as it was before `checked`: it can be sent to another process.
+    """Return a copy of a booster without the checks of `checked`: it can be sent to another process.
 
     Examples
     --------
@@ -85,12 +86,12 @@ def unchecked(booster: Booster) -> Booster:
 
 
 def _checking(name: str, method: Callable[..., Any], find_fault: Callable[..., str]) -> Callable[..., Any]:
-    """Return a method that looks for a fault in what it returns, and names what it raises."""
+    """Return a method that checks its result, and reports exceptions."""
 
     def ask(booster: Booster, *arguments: Any) -> Any:
         try:
             answer = method(booster, *arguments)
-        except (CascadeError, MemoryError):  # a method that this one asked is named already
+        except (CascadeError, MemoryError):  # already reported by the method that raised it
             raise
         except Exception as error:
             raise _error(booster, f"{name} raised {type(error).__name__}: {error}") from error
@@ -102,13 +103,13 @@ def _checking(name: str, method: Callable[..., Any], find_fault: Callable[..., s
 
 
 def _watching(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return one of the methods that begin and end a round, which looks whether the state has changed."""
+    """Return a method that begins or ends a round, and checks that the state has not changed."""
 
     def ask(booster: Any, *arguments: Any) -> Any:
         if name == "begin_round":
             booster.state_of_run = arguments[0], copy.deepcopy(arguments[0])
         elif fault := _change(*booster.state_of_run):
-            raise _error(booster, f"a method that was asked between begin_round and weigh changed {fault}")
+            raise _error(booster, f"a method that was called between begin_round and weigh changed {fault}")
         answer = method(booster, *arguments)
         if fault := _change(*booster.state_of_run):
             raise _error(booster, f"{name} changed {fault}")
@@ -123,12 +124,12 @@ def _error(booster: Booster, fault: str) -> SettingsError:
 
 
 def _change(state: BoostingState, before: BoostingState) -> str:
-    """Return what has changed in a state since it was copied, or nothing."""
+    """Describe what has changed in a state since it was copied; empty if nothing has."""
     for field in fields(state):
         old, new = getattr(before, field.name), getattr(state, field.name)
         if not np.array_equal(old, new):
             place = "" if np.shape(old) != np.shape(new) or not np.shape(old) else _first_place(old != new)
-            return f"state.{field.name}{place}, which only the run may do"
+            return f"state.{field.name}{place}, which boosters must not change"
     return ""
 
 
@@ -136,11 +137,11 @@ def _first_place(wrong: Any) -> str:
     return str([int(index[0]) for index in np.nonzero(wrong)])
 
 
-# ---- What may be wrong with an answer: a text, or nothing ---------------------------------------------------------
+# ---- Descriptions of what is wrong with a returned value; empty if it is valid -------------------------------------
 
 
 def _array_fault(value: Any, shape: tuple[int, ...], least: float = -np.inf) -> str:
-    """Tell what is wrong with an array of finite numbers, none below the least."""
+    """Describe what is wrong with an array of finite numbers of at least `least`."""
     if not isinstance(value, np.ndarray):
         return f"{reprlib.repr(value)}, not an array of shape {shape}"
     if value.shape != shape:
@@ -155,13 +156,13 @@ def _array_fault(value: Any, shape: tuple[int, ...], least: float = -np.inf) -> 
 
 
 def _logs_fault(logs: Any, state: BoostingState) -> str:
-    """Tell what is wrong with logarithms of weights: -inf is a sample that does not count."""
+    """Describe what is wrong with logarithms of weights; -inf stands for weight 0."""
     if not (isinstance(logs, np.ndarray) and logs.shape == state.labels.shape and logs.dtype == np.float64):
         return _array_fault(logs, state.labels.shape)
     if np.isfinite(logs.max()):
         return ""
     if np.all(logs == -np.inf):
-        return "-inf for all samples: none would have a weight"
+        return "-inf for all samples, which would all have weight 0"
     wrong = np.isnan(logs) | (logs == np.inf)
     return f"an array with {logs[wrong][0]} at {_first_place(wrong)}, not logarithms of weights"
 
@@ -244,4 +245,4 @@ _FAULTS: dict[str, Callable[..., str]] = {
     "impurity": _same_shape_fault,
     "leaf_values": _same_shape_fault,
 }
-"""What finds the fault in each method's answer, from the answer and what was asked."""
+"""The check of each method's result, called with the result and the method's arguments."""

@@ -1,4 +1,4 @@
-"""Boosters whose weak classifiers answer with a confidence: every leaf has its own real value."""
+"""Boosters with confidence-rated weak classifiers: every leaf has its own real value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MIN_SHARE = 1e-5
 class ConfidenceBooster(Booster):
     """A booster with real-valued leaves; its loss is the sum of the leaves' impurities.
 
-    A weak classifier and its negative cut the samples into the same leaves, so they have the same loss.
+    A weak classifier and its negation split the samples into the same leaves, so they have the same loss.
 
     Examples
     --------
@@ -35,32 +35,29 @@ class ConfidenceBooster(Booster):
 
     @abstractmethod
     def impurity(self, sums_p: Floats, sums_n: Floats) -> Floats:
-        """Return the loss that is left in leaves with such weights of positives and negatives.
+        """Return the loss of leaves after this round, from their weights of positives and negatives.
 
-        It must be concave, and double where both double.
+        It must be concave and homogeneous: if both weights double, it doubles.
         """
 
     @abstractmethod
     def leaf_values(self, sums_p: Floats, sums_n: Floats) -> Floats:
-        """Return what leaves with such weights of positives and negatives answer; 0 if they are empty."""
+        """Return the values of leaves from their weights of positives and negatives; 0 for empty leaves."""
 
     def loss(self, errors_p: Floats, errors_n: Floats, round_: Round) -> Floats:
-        """Return the impurity of the side that says -1 plus that of the side that says +1."""
+        """Return the impurity of the side of output -1 plus that of the side of output +1."""
         wrong_p, right_p = _wrong_and_right(errors_p, round_.positive_weight)
         wrong_n, right_n = _wrong_and_right(errors_n, round_.negative_weight)
         return self.impurity(wrong_p, right_n) + self.impurity(right_p, wrong_n)
 
     def loss_bounds(self, error_p: float, error_n: float, round_: Round) -> GiniGuide:  # noqa: ARG002
-        """Return the Gini impurity as a guide: of the weights as they are, or of classes of equal weight.
-
-        The first is the loss itself where `impurity` is `gini`.
-        """
+        """Return the Gini impurity as a guide, of classes of equal weight; of the actual weights if it is the loss."""
         if self.splits_by_gini:
             return GiniGuide(np.ones((1, 2)), is_loss=True)
         return GiniGuide(1 / np.maximum([[round_.positive_weight, round_.negative_weight]], LEAST_WEIGHT))
 
     def choose(self, errors_p: Floats, errors_n: Floats, round_: Round) -> int:
-        """Pick the weak classifier of least loss, whichever side of it is called positive."""
+        """Pick the weak classifier of least loss, regardless of polarity."""
         sum_p, sum_n = round_.positive_weight, round_.negative_weight
         turn = errors_p * sum_n + errors_n * sum_p > sum_p * sum_n
         wrong_p, right_p = _wrong_and_right(errors_p, sum_p)
@@ -74,13 +71,13 @@ class ConfidenceBooster(Booster):
 
 
 def _wrong_and_right(errors: Floats, mass: float) -> tuple[Floats, Floats]:
-    """Return the weights of a class on both sides; what may be a rounding error counts as none, so that ties tie."""
+    """Return the weights of a class on both sides; possible rounding errors count as 0, so that ties are recognised."""
     wrong, right = (np.where(side > ERROR_FLOOR * mass, side, 0.0) for side in (errors, mass - errors))
     return wrong, right
 
 
 def gini(sums_p: Floats, sums_n: Floats) -> Floats:
-    """Return 2 P N / (P + N), the Gini impurity times the weight; half the squared error of a mean of +-1.
+    """Return 2 P N / (P + N), the weighted Gini impurity, which is half the squared error of the mean label.
 
     Examples
     --------

@@ -17,7 +17,7 @@ Prior = Literal["class", "sample"]
 
 
 class CostGeneralized(Booster):
-    """What makes a booster cost-generalized: initial weights that carry the costs.
+    """Mixin that makes a booster cost-generalized, by initial weights with the costs.
 
     Parameters
     ----------
@@ -43,18 +43,18 @@ class CostGeneralized(Booster):
 
 
 class CostGeneralizedAdaBoost(CostGeneralized, AdaBoost):
-    r"""AdaBoost from initial weights that carry the costs; nothing else changes.
+    r"""AdaBoost with the costs in the initial weights; nothing else changes.
 
     .. math:: D_1(i) = \frac{C_P}{C_P + C_N} D_+(i) \;(y_i = 1), \qquad
               D_1(i) = \frac{C_N}{C_P + C_N} D_-(i) \;(y_i = -1), \qquad D_t \propto D_1 e^{-y f}
 
-    With `prior="class"` (above) D+ and D- each sum to 1, so each class weighs its cost, whatever its size. With
-    `prior="sample"` each sample weighs its cost, D_1 ~ C_y, which is the paper's statistical loss. The paper
-    uses both. Training keeps the bound
+    With `prior="class"` (above) D+ and D- each sum to 1, so the weight of a class is proportional to its cost,
+    regardless of its size. With `prior="sample"` the weight of each sample is, D_1 ~ C_y, which is the paper's
+    statistical loss. The paper uses both. Training keeps the bound
     :math:`\sum_i D_1 e^{-y f} = \prod_t Z_t \ge \gamma E_P + (1 - \gamma) E_N` with
     :math:`\gamma = C_P / (C_P + C_N)`. The cost is a fixed offset in a growing f: once the training samples are
-    told apart, new rounds add to the margin of both classes alike, and the ratio of the two class errors on new
-    samples goes to 1.
+    separated, new rounds increase the margins of both classes alike, and the ratio of the two class errors on new
+    samples tends to 1.
 
     Errata
         The bound's sum over the negatives begins at m + 1, not m.
@@ -63,8 +63,8 @@ class CostGeneralizedAdaBoost(CostGeneralized, AdaBoost):
     Costs
         Any, on any scale.
     Degenerate
-        At high ratios the first round may choose the classifier that calls everything positive, with
-        :math:`\alpha = \frac12 \log (C_P / C_N)`; its error is then 1/2 and it is not chosen again. Else as AdaBoost.
+        At high ratios the first round may choose the classifier that calls everything positive, with :math:`\alpha =
+        \frac12 \log (C_P / C_N)`; its error is then 1/2 and it is not chosen again. Otherwise as AdaBoost.
 
     Parameters
     ----------

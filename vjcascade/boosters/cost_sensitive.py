@@ -34,14 +34,14 @@ LEAST_GUESS, GREATEST_GUESS = 1e-3, 30.0
 
 STEP_TOLERANCE = 1e-9
 ROUNDING = 1e-14
-"""A difference of two weight sums that is no larger a share of them may be a rounding error."""
+"""A difference of two weight sums may be a rounding error if it is not larger than this, relative to them."""
 
 MAX_STEPS = 80
-"""Newton steps with bisection; a dozen are usual."""
+"""Maximum number of Newton steps with bisection; a dozen are typical."""
 
 
 class TwoExponentials(DiscreteBooster):
-    """What both have in common: the weights, the step, and its loss.
+    """Base class of both: the weights, the step, and its loss.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class TwoExponentials(DiscreteBooster):
     n_rounds : int
         Not used.
     prior : {"uniform", "balanced"}
-        Start from the weights given, or scale them so that each class has one half.
+        Start from the given weights, or scale them so that each class has one half.
     """
 
     loss_is_linear: ClassVar[bool] = False
@@ -61,7 +61,7 @@ class TwoExponentials(DiscreteBooster):
         self.prior = checked_option("prior", prior, get_args(InitialPrior))
 
     def log_prior(self, state: BoostingState) -> Floats:
-        """Return the weights given, or those scaled to classes of equal weight."""
+        """Return the given weights, or those scaled to classes of equal weight."""
         return balanced(state) if self.prior == "balanced" else state.log_prior
 
     def log_weights(self, state: BoostingState) -> Floats:
@@ -73,7 +73,7 @@ class TwoExponentials(DiscreteBooster):
         return float(self._steps(np.array([error_p]), np.array([error_n]), round_)[0])
 
     def slope(self, error_p: float, error_n: float, round_: Round) -> tuple[float, float]:
-        """Return sinh(C_P alpha) and sinh(C_N alpha): at this step, the loss grows so with the errors."""
+        """Return sinh(C_P alpha) and sinh(C_N alpha), to which the loss's derivatives are proportional at this step."""
         alpha = self.alpha(error_p, error_n, round_)
         exponents = np.array([self.costs.positive * alpha, self.costs.negative * alpha])
         slopes = np.exp(exponents - exponents.max()) - np.exp(-exponents - exponents.max())
@@ -82,7 +82,7 @@ class TwoExponentials(DiscreteBooster):
         )
 
     def _guess(self, error_p: float, error_n: float, round_: Round) -> float:
-        """Return the step at these errors, in the range that lines can be drawn for."""
+        """Return the step at these errors, clipped to the range for which bounds can be computed."""
         greatest = max(self.costs.positive, self.costs.negative)
         alpha = self.alpha(error_p, error_n, round_)
         return min(max(alpha, LEAST_GUESS / greatest), GREATEST_GUESS / greatest)
@@ -124,7 +124,7 @@ class CostSensitiveAdaBoost(TwoExponentials):
     Reduces to AdaBoost
         At any equal costs.
     Costs
-        Any, on any scale: it would only divide f, so the smaller cost is taken as 1.
+        Any, on any scale: the scale would only divide f, so the smaller cost is set to 1.
     Degenerate
         alpha > 0 only if C_P B + C_N D < (C_P T_P + C_N T_N)/2: else the loss is 1, and boosting stops. A perfect h
         gets 13.8 / min(C_P, C_N). Once mistakes are rare, negatives outweigh positives: on new samples the
@@ -137,7 +137,7 @@ class CostSensitiveAdaBoost(TwoExponentials):
     n_rounds : int
         Not used.
     prior : {"uniform", "balanced"}
-        Start from the weights given, as printed, or from classes of equal weight, as AdaBoostDB.
+        Start from the given weights, as printed, or from classes of equal weight, as AdaBoostDB does.
     sign : {"positive", "any"}
         Which steps may win.
 
@@ -205,19 +205,19 @@ class AdaBoostDB(TwoExponentials):
     .. math:: a e_P x^{2 C_P} + b e_N x^{C_P + C_N} + b (e_N - 1) x^{C_P - C_N} + a (e_P - 1) = 0
 
     which is Cost-Sensitive AdaBoost's equation times a power of x, solved here in alpha = log x. A root is larger
-    than r exactly if :math:`c \cdot (r^{2 C_P} + 1, r^{C_P + C_N} + r^{C_P - C_N}) < a + b r^{C_P - C_N}` with
+    than r if and only if :math:`c \cdot (r^{2 C_P} + 1, r^{C_P + C_N} + r^{C_P - C_N}) < a + b r^{C_P - C_N}` with
     :math:`c = (a e_P, b e_N)`: a half plane, so the winner is a vertex of the lower left hull.
 
     Errata
-        The printed condition `c.r > s` starts so that nothing is ever chosen; the condition is `<`, and the vector
-        r that of the line above (printed: :math:`(r^{2 C_P + 1}, r^{C_P + C_N} + r^{C_P + C_N})`).
+        With the printed condition `c.r > s` nothing is ever chosen; the correct one is `<`, and the vector r that of
+        the line above (printed: :math:`(r^{2 C_P + 1}, r^{C_P + C_N} + r^{C_P + C_N})`).
         Largest root and least loss are not the same choice, though the paper calls the two algorithms equal: they
-        differ in 10 to 20 % of rounds at costs 2:1 to 4:1. `select="minloss"` from `prior="balanced"` is
-        Cost-Sensitive AdaBoost from the same prior, exactly.
+        differ in 10 to 20 % of rounds at costs 2:1 to 4:1. `select="minloss"` with `prior="balanced"` is exactly
+        Cost-Sensitive AdaBoost with the same prior.
     Reduces to AdaBoost
         With `prior="uniform"`, at any equal costs; from the paper's balanced start, only on classes of equal weight.
     Costs
-        Any, whole numbers or not, on any scale: it would only divide f, so the smaller cost is taken as 1.
+        Any, integers or not, on any scale: the scale would only divide f, so the smaller cost is set to 1.
     Degenerate
         As Cost-Sensitive AdaBoost. The classifier that calls everything positive has
         :math:`\alpha = \log(C_P A_P / C_N A_N)/(C_P + C_N)`.
@@ -290,14 +290,14 @@ def best_steps(wrong: Floats, right: Floats, costs: Costs) -> Floats:
     Parameters
     ----------
     wrong, right : ndarray of shape (2, n), dtype float64
-        Weight of the positives, then of the negatives, that each weak classifier has wrong and right.
+        Weight of the positives, then of the negatives, that each weak classifier gets wrong and right.
     costs : Costs
         Misclassification costs.
 
     Returns
     -------
     ndarray of shape (n,), dtype float64
-        alpha of each; negative where its negative would do better. Errors are clipped by `ERROR_FLOOR`.
+        alpha of each; below 0 if the negated classifier would do better. Errors are clipped by `ERROR_FLOOR`.
 
     Examples
     --------
@@ -336,7 +336,7 @@ def best_steps(wrong: Floats, right: Floats, costs: Costs) -> Floats:
 
 
 def _right(errors: Floats, mass: float | Floats) -> Floats:
-    """Return the weight that is not wrong; what may be a rounding error counts as none, so that ties tie."""
+    """Return the weight that is right; what may be a rounding error counts as 0, so that ties are recognised."""
     right = mass - errors
     return np.where(right > ROUNDING * mass, right, 0.0)
 

@@ -1,4 +1,4 @@
-"""What mistakes cost: costs of the classes, cost matrices, and every way to write them."""
+"""Misclassification costs: class costs, cost matrices, and the ways to write them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Costs:
     Raises
     ------
     SettingsError
-        If a cost is not a finite number above zero, or their ratio is beyond all numbers.
+        If a cost is not a finite number above zero, or their ratio overflows.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class Costs:
         return cls.from_ratio(float(written / (1 - written)))
 
     def normalised(self) -> Costs:
-        """Return the costs with the same ratio, the smaller of them 1: whatever their unit was.
+        """Return the costs scaled so that the smaller one is 1.
 
         Examples
         --------
@@ -104,7 +104,7 @@ class Costs:
 
     @property
     def ratio(self) -> float:
-        """C_P / C_N: what a missed positive costs, in false alarms."""
+        """C_P / C_N: the cost of a missed positive in false alarms."""
         return self.positive / self.negative
 
     @property
@@ -138,11 +138,11 @@ class Scenario(StrEnum):
 
 @dataclass(frozen=True)
 class CostMatrix:
-    """What each of the four outcomes costs.
+    """The costs of the four outcomes.
 
-    In the paper's c_np and its like, the first letter is what the sample was classified as, the second what it is.
-    So is its matrix, ``[[c_nn, c_np], [c_pn, c_pp]]``: rows for decisions, columns for actual classes, negatives first.
-    (Confusion matrices of scikit-learn are its transpose.) Costs may be negative: gains.
+    In the paper's c_np, the first letter is the decision and the second the actual class, and so are the rows and
+    columns of its matrix ``[[c_nn, c_np], [c_pn, c_pp]]``, negatives first. (Confusion matrices of scikit-learn are
+    its transpose.) Negative costs are gains.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class CostMatrix:
     Notes
     -----
     The paper prints the conditions as c_nn < c_np and c_pp < c_pn, which compares different samples. Elkan's [1]_
-    are those above; where just one fails, one of the two decisions is never the worse: there is nothing to learn.
+    are those above; if just one of them fails, one of the two decisions is never worse, and there is nothing to learn.
 
     References
     ----------
@@ -193,7 +193,7 @@ class CostMatrix:
                     f"cost matrix {self} is not reasonable: {right} {getattr(self, right):g} must be below {wrong} "
                     f"{getattr(self, wrong):g} (rows are decisions, columns actual classes, negatives first)"
                 )
-        self.reduced()  # or a difference is beyond all numbers
+        self.reduced()  # raises if a difference overflows
 
     @classmethod
     def from_costs(cls, costs: Costs) -> CostMatrix:
@@ -203,8 +203,8 @@ class CostMatrix:
     def reduced(self) -> Costs:
         """Return the class costs with the same best decision for every sample: C_P = c_np - c_pp, C_N = c_pn - c_nn.
 
-        A constant added to both costs of an actual class is paid whatever is decided [1]_, so the cost of right
-        decisions can be taken off.
+        A constant added to both costs of an actual class is paid whatever the decision is [1]_, so the cost of right
+        decisions can be subtracted.
 
         References
         ----------
@@ -214,13 +214,13 @@ class CostMatrix:
 
     @property
     def scenario(self) -> Scenario:
-        """The paper's name for the matrix as it is written.
+        """The paper's name for the matrix.
 
-        Of the two classes, the one whose mistakes cost more takes the place of the paper's positives (it assumes
-        c_np >= c_pn and tells to swap the labels otherwise); if they cost the same, the one whose right decisions
-        cost more. A constant added to all four costs, a positive factor and swapped labels do not change the name.
-        A constant added to the costs of one class does, though it changes no decision: by decisions
-        there are two scenarios only, those of `reduced`, and `recommend` goes by these.
+        The class whose mistakes cost more takes the role of the paper's positives (it assumes c_np >= c_pn, and swaps
+        the labels otherwise); if they cost the same, the class whose right decisions cost more. A constant added to all
+        four costs, a positive factor and swapped labels do not change the name. A constant added to the costs of one
+        class does, though it changes no decision: with regard to decisions there are only two scenarios, those of
+        `reduced`, which `recommend` uses.
         """
         positive = self.false_negative, self.true_positive
         negative = self.false_positive, self.true_negative
@@ -239,11 +239,11 @@ class CostMatrix:
 CostsLike: TypeAlias = (
     Costs | CostMatrix | float | str | Sequence[Any] | Mapping[str, Any] | NDArray[np.generic]
 )
-"""All that `parse_costs` takes."""
+"""Types that `parse_costs` accepts."""
 
 
 def parse_costs(value: CostsLike) -> Costs:
-    """Read costs, however they are written.
+    """Read costs in any of the ways to write them.
 
     Parameters
     ----------
@@ -255,12 +255,12 @@ def parse_costs(value: CostsLike) -> Costs:
     Returns
     -------
     Costs
-        Of a matrix, the reduced ones.
+        For a matrix, the reduced costs.
 
     Raises
     ------
     SettingsError
-        If it is none of these, a cost is not a finite number above zero, or a matrix is not reasonable.
+        If `value` is none of these, a cost is not a finite number above zero, or a matrix is not reasonable.
 
     Examples
     --------
@@ -272,7 +272,7 @@ def parse_costs(value: CostsLike) -> Costs:
 
 
 def parse_cost_matrix(value: CostsLike) -> CostMatrix:
-    """Read costs as `parse_costs` does, but keep what right decisions cost.
+    """Read costs as `parse_costs` does, but keep the costs of right decisions.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def parse_cost_matrix(value: CostsLike) -> CostMatrix:
     Returns
     -------
     CostMatrix
-        Unless `value` is a matrix, right decisions cost nothing in it.
+        Right decisions cost nothing in it, unless `value` is a matrix.
 
     Examples
     --------
@@ -294,7 +294,7 @@ def parse_cost_matrix(value: CostsLike) -> CostMatrix:
 
 
 def _read(value: Any) -> Costs | CostMatrix:
-    """Read any spelling."""
+    """Read costs of any type."""
     if isinstance(value, Costs | CostMatrix):
         return value
     if isinstance(value, str):
@@ -314,7 +314,7 @@ def _read(value: Any) -> Costs | CostMatrix:
 
 
 def _read_text(text: str) -> Costs | CostMatrix:
-    """Read "4", "4:1", "gamma=0.8", "matrix=0,4;1,0" and their like."""
+    """Read texts such as "4", "4:1", "gamma=0.8" and "matrix=0,4;1,0"."""
     name, equals, rest = text.partition("=")
     try:
         numbers = _numbers((rest if equals else text).strip())
@@ -352,7 +352,7 @@ _READERS: dict[str, Callable[[Any], Costs | CostMatrix]] = {
 
 
 def _items(value: Any) -> list[Any]:
-    """Return what is in a list, tuple or array; of anything else, nothing."""
+    """Return the items of a list, tuple or array; empty for anything else."""
     is_array = isinstance(value, np.ndarray) and value.ndim > 0
     return list(value) if is_array or isinstance(value, list | tuple) else []
 
@@ -373,7 +373,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _as_float(value: Any) -> float:
-    """Return a number as a float, and nan for what is no number."""
+    """Return a number as a float; nan for anything else."""
     try:
         return float(value) if _is_number(value) else math.nan
     except OverflowError:

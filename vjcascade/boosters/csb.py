@@ -1,4 +1,4 @@
-"""CSB0, CSB1 and CSB2: costs multiply the weights of mistakes, and the votes."""
+"""CSB0, CSB1 and CSB2: the weights of mistakes, and the votes, are multiplied by the costs."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ CostScale = Literal["min", "given"]
 
 
 class CSB0(DiscreteBooster):
-    r"""Mistakes are weighted up by their cost; nothing else changes a weight.
+    r"""The weights of mistakes are multiplied by their cost; nothing else changes a weight.
 
     .. math:: D_1 \propto C_y D_0, \qquad \alpha = \tfrac12 \log\frac{1 - \varepsilon}{\varepsilon}, \qquad
               D \propto D\, C_y^{[h \ne y]}
 
-    so that :math:`D \propto C_y^{1 + e}` with e the mistakes so far. The ensemble votes with costs,
+    so that :math:`D \propto C_y^{1 + e}`, where e is the number of mistakes so far. The ensemble votes with costs,
     :math:`g = \sum \alpha h (C_P [h = 1] + C_N [h = -1])`, which is the plain vote with a threshold:
     :math:`g = \frac{C_P + C_N}{2} (f - \varphi)`, :math:`\varphi = S (C_N - C_P)/(C_N + C_P)`.
 
     Errata
         The updates take the chosen h_t (the listings have h_f).
     Reduces to AdaBoost
-        Never: at costs (1, 1) the weights never change, and the same weak classifier is chosen for ever.
+        Never: at costs (1, 1) the weights never change, and the same weak classifier is chosen in every round.
     Costs
-        Any, on any scale: both are divided by the smaller one, as Ting has it. In the printed recipe the scale
-        matters, (3, 1) and (6, 2) give different ensembles, and costs below 1 weigh mistakes down: `scale="given"`.
+        Any, on any scale: both are divided by the smaller one, as in Ting's papers. In the printed algorithm the scale
+        matters, (3, 1) and (6, 2) give different ensembles, and costs below 1 reduce the weights of mistakes:
+        `scale="given"`.
     Degenerate
-        With C_N = 1, once h misses no positive, the weights are fixed for good. At 1000:1 the ensemble calls
-        everything positive. Else as AdaBoost.
+        With C_N = 1, once h misses no positive, the weights no longer change. At 1000:1 the ensemble calls
+        everything positive. Otherwise as AdaBoost.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ class CSB0(DiscreteBooster):
     n_rounds : int
         Not used.
     scale : {"min", "given"}
-        Divide the costs by the smaller one, or take them as given.
+        Divide the costs by the smaller one, or use them as given.
 
     References
     ----------
@@ -69,18 +70,18 @@ class CSB0(DiscreteBooster):
         return self.log_prior(state) + (1 + state.mistakes) * np.log(self.vote_costs.of(state.labels))
 
     def alpha(self, error_p: float, error_n: float, round_: Round) -> float:  # noqa: ARG002
-        """Return half the log odds of a right output."""
+        """Return half the log odds of a correct output."""
         return half_log_odds(error_p + error_n)
 
     def leaves(self, alpha: float) -> tuple[float, float]:
-        """Return the votes, each times the cost of the mistake that the other answer would risk."""
+        """Return the votes, each multiplied by the cost of wrongly giving the opposite output."""
         return -alpha * self.vote_costs.negative, alpha * self.vote_costs.positive
 
 
 class CSB1(CSB0):
     r"""CSB0 whose weights also take a step of fixed length, :math:`D \propto D\, C_y^{[h \ne y]} e^{-y h}`.
 
-    Closed form: :math:`C_y^{1 + e} e^{-y \sum h}`. All else as `CSB0`; it is never AdaBoost.
+    Closed form: :math:`C_y^{1 + e} e^{-y \sum h}`. Otherwise as `CSB0`; it never reduces to AdaBoost.
 
     Examples
     --------
@@ -99,8 +100,8 @@ class CSB1(CSB0):
 class CSB2(CSB0):
     r"""CSB0 whose weights also take AdaBoost's step, :math:`D \propto D\, C_y^{[h \ne y]} e^{-\alpha y h}`.
 
-    Closed form: :math:`C_y^{1 + e} e^{-y f}`. All else as `CSB0`, but at equal costs its choices are AdaBoost's; with
-    `scale="given"` at costs (1, 1) only (the paper says at all equal costs).
+    Closed form: :math:`C_y^{1 + e} e^{-y f}`. Otherwise as `CSB0`, but at equal costs its choices are AdaBoost's; with
+    `scale="given"` only at costs (1, 1) (the paper says at all equal costs).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""One door to the thresholds that turn an ensemble's score into a decision."""
+"""Decision rules: thresholds that turn an ensemble's score into a decision."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from vjcascade.errors import SettingsError
 class DecisionRule(StrEnum):
     """How the threshold on a booster's score is found.
 
-    `NATURAL` is 0, right for boosters that have met the costs while they learnt. `THEORY`, 1/2 log(C_N / C_P), and
-    `ADAMEC`, CSB's cost vote, are for plain AdaBoost: after a cost-sensitive booster, they would count the costs
-    twice. `CALIBRATED` and `MINIMUM_COST` look at samples that were not trained on and are right for any
-    booster: Platt's sigmoid with Bayes' threshold, and the least cost. (For a hit rate, there is
-    `vjcascade.boosters.thresholds.hit_rate_threshold`.)
+    `NATURAL` is 0, for boosters that use the costs in training. `THEORY`, 1/2 log(C_N / C_P), and `ADAMEC`, CSB's
+    cost vote, are for plain AdaBoost: after a cost-sensitive booster, they would count the costs twice. `CALIBRATED`
+    (Platt's sigmoid with Bayes' threshold) and `MINIMUM_COST` (the least cost) use samples that were not trained on,
+    and are right for any booster. (For a hit rate, use `vjcascade.boosters.thresholds.hit_rate_threshold`.)
 
     Examples
     --------
@@ -42,13 +41,13 @@ class DecisionRule(StrEnum):
         Raises
         ------
         SettingsError
-            If there is no such rule; near names are suggested.
+            If there is no such rule; similar names are suggested.
         """
         return checked_choice("decision rule", rule, cls)
 
     @property
     def needs_samples(self) -> bool:
-        """Whether the rule looks at scores and labels of samples that were not trained on."""
+        """Whether the rule needs scores and labels of samples that were not trained on."""
         return self in {DecisionRule.CALIBRATED, DecisionRule.MINIMUM_COST}
 
 
@@ -66,7 +65,7 @@ def decision_threshold(
     Parameters
     ----------
     rule : DecisionRule or str
-        Which.
+        The rule.
     costs : Costs
         Misclassification costs.
     total_alpha : float
@@ -79,12 +78,12 @@ def decision_threshold(
     Returns
     -------
     float
-        May be infinite, where calling all samples one class is best.
+        Infinite if it is best to call all samples one class.
 
     Raises
     ------
     SettingsError
-        If there is no such rule, or it lacks what it needs.
+        If there is no such rule, or scores and labels are missing.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Costs of single examples, and how boosters take them."""
+"""Example-dependent costs, and their use in boosters."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from vjcascade.errors import SettingsError
 def read_example_costs(
     source: ArrayLike | Callable[[Any], float], samples: Sequence[Any] | NDArray[Any]
 ) -> Floats:
-    """Return what a mistake on each sample costs.
+    """Return the cost of a mistake on each sample.
 
     Parameters
     ----------
     source : array-like of shape (n,) or callable
         The costs, for example a column of a table, or a function that gives a sample's cost.
     samples : sequence of length n
-        The samples in their order; for an array, its rows. Only a function looks into them.
+        The samples; for an array, its rows. Only used as arguments of a function.
 
     Returns
     -------
     ndarray of shape (n,), dtype float64
-        Finite, at least 0: a sample on which mistakes cost nothing does not count, as one of weight 0.
+        Finite, at least 0; a sample of cost 0 is like one of weight 0.
 
     Raises
     ------
@@ -60,30 +60,29 @@ def read_example_costs(
 
 
 def split_example_costs(costs: ArrayLike, labels: NDArray[np.int8]) -> tuple[Costs, Floats]:
-    """Split the costs of samples into costs of the classes and sample weights, as the paper's Appendix B does.
+    """Split the costs of samples into class costs and sample weights, as in the paper's Appendix B.
 
-    Every booster takes sample weights as its initial distribution, so all of them can have costs of examples.
-    With ``prior="sample"``, Cost-Generalized AdaBoost then starts from weights in proportion to the costs given.
+    Every booster starts from given sample weights, so all of them can use example costs. With ``prior="sample"``,
+    Cost-Generalized AdaBoost then starts from weights in proportion to the given costs.
 
     Parameters
     ----------
     costs : array-like of shape (n,)
-        What a mistake on each sample costs; see `read_example_costs`.
+        Cost of a mistake on each sample; see `read_example_costs`.
     labels : ndarray of shape (n,), dtype int8
         +1 for positives, -1 for negatives.
 
     Returns
     -------
     class_costs : Costs
-        The mean of each class, over the samples that count: those with a cost above 0.
+        The mean of each class, over the samples with a cost above 0.
     sample_weight : ndarray of shape (n,), dtype float64
-        Cost / mean cost of its class, 0 where the cost is 0: ``class_costs.of(labels) * sample_weight`` are the
-        costs given.
+        Cost / mean cost of its class: ``class_costs.of(labels) * sample_weight`` are the given costs.
 
     Raises
     ------
     SettingsError
-        If a class has no sample that counts, or the costs are not as `read_example_costs` returns them.
+        If a class has no sample with a cost above 0, or the costs are invalid as in `read_example_costs`.
 
     Examples
     --------

@@ -10,11 +10,11 @@ from vjcascade.boosters.state import BoostingState, Floats
 
 
 class GentleAdaBoost(ConfidenceBooster):
-    r"""AdaBoost by Newton steps: each leaf answers its mean label (OpenCV's GAB, its trainer's default).
+    r"""AdaBoost by Newton steps: the value of each leaf is its mean label (OpenCV's GAB, its trainer's default).
 
     .. math:: D_t \propto D_1 e^{-y f}, \qquad h = (P - N)/(P + N) \text{ in a leaf of weights } P, N
 
-    The cut is the one of least squared error, which is the one of least Gini impurity. Costs do not count.
+    The split is the one of least squared error, which is the one of least Gini impurity. Costs are not used.
 
     Errata
         Nothing.
@@ -63,7 +63,7 @@ class GentleAdaBoost(ConfidenceBooster):
 
 
 class CostGeneralizedGentleAdaBoost(CostGeneralized, GentleAdaBoost):
-    """Gentle AdaBoost from initial weights that carry the costs, as in Cost-Generalized AdaBoost.
+    """Gentle AdaBoost with the costs in the initial weights, as in Cost-Generalized AdaBoost.
 
     Parameters
     ----------

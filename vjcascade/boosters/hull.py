@@ -22,7 +22,7 @@ def near_lower_hull(x: Floats, y: Floats) -> NDArray[np.intp]:
     Returns
     -------
     ndarray of shape (n_near,), dtype intp
-        Their indices, in rising order.
+        Their indices, ascending.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def near_lower_hull(x: Floats, y: Floats) -> NDArray[np.intp]:
     run, rise = hull_x[after] - hull_x[edge], hull_y[after] - hull_y[edge]
     length = np.hypot(run, rise)
     height = (y - hull_y[edge]) * run - (x - hull_x[edge]) * rise
-    behind = x > hull_x[-1]  # no error in the negatives to win any more
+    behind = x > hull_x[-1]  # errors in the negatives cannot decrease any more
     distance = np.where(
         length > 0, height / np.where(length > 0, length, 1.0), np.hypot(x - hull_x[edge], y - hull_y[edge])
     )
@@ -45,7 +45,7 @@ def near_lower_hull(x: Floats, y: Floats) -> NDArray[np.intp]:
 
 
 def lower_hull(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return the vertices of the lower left convex hull, from the least x to the least y.
+    """Return the vertices of the lower left convex hull, from the smallest x to the smallest y.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def lower_hull(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     Returns
     -------
     x, y : ndarray of shape (n_vertices,), dtype float64
-        Vertices; x rises, y falls, slopes rise.
+        Vertices; x increases, y decreases, slopes increase.
 
     Examples
     --------

@@ -17,15 +17,15 @@ MAX_RESPONSE = 10.0
 class LogitBoost(ConfidenceBooster):
     r"""Newton steps on the logistic likelihood instead of the exponential loss (OpenCV's LB).
 
-    With :math:`p = 1/(1 + e^{-2 f})`, the weights are :math:`D_1 p (1 - p)`, and a leaf answers half the weighted
-    mean of the working responses :math:`z = 1/p` of positives, :math:`-1/(1 - p)` of negatives, clipped to 10:
+    With :math:`p = 1/(1 + e^{-2 f})`, the weights are :math:`D_1 p (1 - p)`, and the value of a leaf is half the
+    weighted mean of the working responses :math:`z = 1/p` of positives, :math:`-1/(1 - p)` of negatives, clipped to 10:
 
     .. math:: f \leftarrow f + \tfrac12 h, \qquad h = \sum w z / \sum w
 
-    The cut is the one of least squared error. A sample with the response z counts with the part (1 + z/10)/2 of its
-    weight as positive, and with the rest as negative; so cuts and leaves are those of Gentle AdaBoost on
-    the two parts, times 10. Mistakes far from the boundary weigh little: it stands noisy labels better than AdaBoost.
-    Costs do not count.
+    The split is the one of least squared error. A sample with the response z counts with the part (1 + z/10)/2 of its
+    weight as positive, and with the rest as negative; so splits are those of Gentle AdaBoost on the two parts, and
+    leaf values 5 times its values. Mistakes far from the boundary weigh little: it is more robust to noisy labels than
+    AdaBoost. Costs are not used.
 
     Errata
         Nothing.
@@ -34,8 +34,8 @@ class LogitBoost(ConfidenceBooster):
     Costs
         Any; not used.
     Degenerate
-        Weights are computed in logarithms and do not vanish all at once. Where the odds exceed 10, clipped responses
-        of the rarer class cannot hold f, which grows without limit; its sign is right. The loss may rise in a round.
+        Weights are computed as logarithms, so they do not underflow. If the odds exceed 10, clipped responses of the
+        rarer class cannot bound f, which grows without limit; its sign is right. The loss may increase in a round.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class LogitBoost(ConfidenceBooster):
     splits_by_gini = True
 
     def half_log_odds(self, state: BoostingState) -> Floats:
-        """Return what p is the logistic transform of, shape (n,)."""
+        """Return half the log odds of p, shape (n,)."""
         return state.score
 
     def log_weights(self, state: BoostingState) -> Floats:
@@ -89,7 +89,7 @@ class LogitBoost(ConfidenceBooster):
 
 
 class CostGeneralizedLogitBoost(CostGeneralized, LogitBoost):
-    """LogitBoost from initial weights that carry the costs, as in Cost-Generalized AdaBoost.
+    """LogitBoost with the costs in the initial weights, as in Cost-Generalized AdaBoost.
 
     Parameters
     ----------
@@ -116,13 +116,13 @@ class CostGeneralizedLogitBoost(CostGeneralized, LogitBoost):
 
 
 class CostSensitiveLogitBoost(LogitBoost):
-    r"""LogitBoost whose probability carries the costs.
+    r"""LogitBoost with the costs in the probability.
 
     .. math:: p = \frac{C_N e^{f}}{C_N e^{f} + C_P e^{-f}}, \qquad \text{that is} \qquad
               p = \frac{1}{1 + e^{-2 (f + \eta)}}, \quad \eta = \tfrac12 \log \frac{C_N}{C_P}
 
     so that f estimates half the log odds minus eta, and f >= 0 where :math:`C_P \Pr(1|x) \ge C_N \Pr(-1|x)`.
-    As the paper says, this is no more than another start of the first regression.
+    As the paper says, this only changes the starting point of the first regression.
 
     Errata
         The paper's appendix defines "gamma = (C_1 + C_2)/2": it is lambda, the factor of f in p; costs are

@@ -21,17 +21,17 @@ class RealAdaBoost(ConfidenceBooster):
 
     .. math:: D_t \propto D_1 e^{-y f}, \qquad h = \tfrac12 \log (P / N) \text{ in a leaf of weights } P, N
 
-    Leaves are cut by the Gini impurity, as OpenCV does (`criterion="gini"`), or by what is left of the
-    exponential loss, :math:`2 \sqrt{P N}` (`criterion="exponential"`, Schapire and Singer). Costs do not count.
+    Splits are chosen by the Gini impurity, as in OpenCV (`criterion="gini"`), or by the remaining exponential loss,
+    :math:`2 \sqrt{P N}` (`criterion="exponential"`, Schapire and Singer). Costs are not used.
 
     Errata
         Nothing.
     Reduces to AdaBoost
-        No; the loss is the same, the leaves have free values.
+        No; the loss is the same, but leaves have real values.
     Costs
         Any; not used.
     Degenerate
-        Shares of a leaf are clipped to 1e-5, so a pure leaf answers 5.76, and keeps e^-5.76 of its loss.
+        Shares of a leaf are clipped to 1e-5, so the value of a pure leaf is 5.76, and e^-5.76 of its loss remains.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class RealAdaBoost(ConfidenceBooster):
 
 
 class CostGeneralizedRealAdaBoost(CostGeneralized, RealAdaBoost):
-    """Real AdaBoost from initial weights that carry the costs, as in Cost-Generalized AdaBoost.
+    """Real AdaBoost with the costs in the initial weights, as in Cost-Generalized AdaBoost.
 
     Parameters
     ----------
@@ -124,17 +124,17 @@ class CostSensitiveRealBoost(ConfidenceBooster):
     .. math:: D_t \propto D_1 e^{-C_y y f}, \qquad h = \frac{1}{C_P + C_N} \log \frac{C_P P}{C_N N}
 
     which leaves :math:`P e^{-C_P h} + N e^{C_N h}` of a leaf's loss, in proportion to
-    :math:`P^{C_N / (C_P + C_N)} N^{C_P / (C_P + C_N)}`; leaves are cut so that the sum of these is least.
+    :math:`P^{C_N / (C_P + C_N)} N^{C_P / (C_P + C_N)}`; splits minimise the sum of these.
 
     Errata
         Nothing.
     Reduces to AdaBoost
         At equal costs it is Real AdaBoost with `criterion="exponential"`.
     Costs
-        Any, on any scale: it would only divide f, so the smaller cost is taken as 1.
+        Any, on any scale: the scale would only divide f, so the smaller cost is set to 1.
     Degenerate
-        C_P P and C_N N, as shares of their sum, are clipped to 1e-5. Mistakes of the costly class weigh most while f is
-        wrong, least once it is right (asymmetry swapping, as in Cost-Sensitive AdaBoost). At 1000:1 a leaf without
+        C_P P and C_N N, as shares of their sum, are clipped to 1e-5. Samples of the costly class weigh most while f is
+        wrong, and least once it is right (asymmetry swapping, as in Cost-Sensitive AdaBoost). At 1000:1 a leaf without
         positives still keeps 99 % of its loss, since a false alarm costs so little.
 
     Parameters
@@ -162,7 +162,7 @@ class CostSensitiveRealBoost(ConfidenceBooster):
         return self.log_prior(state) - self.costs.of(state.labels) * state.labels * state.score
 
     def loss_bounds(self, error_p: float, error_n: float, round_: Round) -> GiniGuide:  # noqa: ARG002
-        """Return the Gini impurity of classes that weigh their squared costs, which ranks nearly as the loss does."""
+        """Return the Gini impurity with classes weighted by squared costs, which ranks nearly like the loss."""
         weight_sums = np.maximum([[round_.positive_weight, round_.negative_weight]], LEAST_WEIGHT)
         return GiniGuide(np.array([[self.costs.positive, self.costs.negative]]) ** 2 / weight_sums)
 

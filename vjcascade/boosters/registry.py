@@ -1,12 +1,12 @@
-"""The boosters by name: those of this package, those registered by hand, and plug-ins.
+"""Boosters by name: those of this package, registered ones, and plug-ins.
 
 A plug-in is an installed package that names a class of its own as an entry point, in its ``pyproject.toml``::
 
     [project.entry-points."vjcascade.boosters"]
     madaboost = "vjcascade_madaboost:MadaBoost"
 
-Plug-ins are looked for only when a name is asked for that is not known otherwise, or the list of names. One that is
-broken is left out of the list, and says why when it is asked for by its name; nothing else is affected.
+Plug-ins are only searched for an unknown name, or for the list of names. A broken one is missing from the list, and
+raises an error with the reason when it is requested by name; nothing else is affected.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _BOOSTERS: dict[str, type[Booster]] = {booster.name: booster for booster in _BUI
 
 
 def register(booster: type[Booster]) -> type[Booster]:
-    """Make a booster known under its `name`, until Python ends; usable as a class decorator.
+    """Register a booster under its `name` in this process; usable as a class decorator.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def register(booster: type[Booster]) -> type[Booster]:
 
 
 def booster_names() -> list[str]:
-    """Return the names of all boosters that work, plug-ins among them, sorted.
+    """Return the names of all boosters, including plug-ins that are not broken, sorted.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def booster_names() -> list[str]:
 
 
 class BoosterOptions(TypedDict, total=False):
-    """Settings of the boosters here as keyword arguments; which booster has which is in its docstring."""
+    """Options of the boosters of this package; the docstring of each lists those that it has."""
 
     prior: PriorName
     scale: Literal["min", "given", "max", "sum"]
@@ -116,20 +116,20 @@ def make_booster(
     costs : CostsLike
         Misclassification costs, or anything that `vjcascade.boosters.costs.parse_costs` takes.
     n_rounds : int
-        Rounds planned at most.
+        Maximum number of rounds.
     **options
-        The booster's own settings, for example ``prior="sample"``. A booster of a plug-in may have others.
+        The booster's own options, for example ``prior="sample"``. A plug-in may have others.
 
     Returns
     -------
     Booster
-        Ready for any number of runs.
+        Can be used for any number of runs.
 
     Raises
     ------
     SettingsError
-        If there is no booster of that name, or it does not know an option (near names are suggested), the costs cannot
-        be read, or the booster is a plug-in that is broken.
+        If the booster or an option does not exist (similar names are suggested), the costs cannot be read, or the
+        booster is a broken plug-in.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def _check_options(booster: type[Booster], options: dict[str, Any]) -> None:
 
 @cache
 def _plugins() -> dict[str, list[EntryPoint]]:
-    """Return the entry points by name; of a name that exists already, none."""
+    """Return the entry points by name, except those with the name of another booster."""
     from importlib.metadata import entry_points
 
     found: dict[str, list[EntryPoint]] = {}
@@ -180,7 +180,7 @@ def _plugins() -> dict[str, list[EntryPoint]]:
             found.setdefault(entry.name, []).append(entry)
         elif (
             entry.value != f"{known.__module__}:{known.__qualname__}"
-        ):  # else it has registered itself as well
+        ):  # otherwise it has also registered itself
             message = f"{_called(entry)} is not used: there already is a booster of that name"
             warnings.warn(message, stacklevel=2)
     return found
@@ -196,7 +196,7 @@ def _load(name: str) -> type[Booster]:
 
 @cache
 def _tried(name: str) -> type[Booster] | SettingsError:
-    """Import a plug-in, once: return its class, or what is wrong with it."""
+    """Import a plug-in, once: return its class, or the error."""
     try:
         return _imported(name)
     except SettingsError as error:
@@ -218,7 +218,7 @@ def _imported(name: str) -> type[Booster]:
         )
     if inspect.isabstract(found):
         missing = ", ".join(sorted(found.__abstractmethods__))
-        raise SettingsError(f"{_called(entry)} is not finished: it lacks {missing}")
+        raise SettingsError(f"{_called(entry)} is abstract: it lacks {missing}")
     if getattr(found, "name", None) != name:
         own = getattr(found, "name", None)
         raise SettingsError(f"{_called(entry)} has the class attribute name = {own!r}: it must be {name!r}")

@@ -1,4 +1,4 @@
-"""What a boosting run knows: its state, and one round of it."""
+"""The state of a boosting run, and the weights of a round."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Floats = NDArray[np.float64]
 
 @dataclass
 class BoostingState:
-    """What a run has done so far; the sample weights of every booster are a closed form of it.
+    """The state of a run, from which every booster computes its sample weights in closed form.
 
     Attributes
     ----------
     labels : ndarray of shape (n,), dtype int8
         +1 for positives, -1 for negatives.
     log_prior : ndarray of shape (n,), dtype float64
-        Logarithm of the sample weights that the run was given, which sum to 1; uniform if none were given.
+        Logarithm of the given sample weights, scaled to sum 1; uniform if none were given.
     score : ndarray of shape (n,), dtype float64
         f, the sum of alpha h so far.
     votes : ndarray of shape (n,), dtype int64
@@ -57,12 +57,12 @@ class BoostingState:
         labels : ndarray of shape (n,), dtype int8
             +1 or -1.
         sample_weight : ndarray of shape (n,), optional
-            How much each sample counts, on any scale; equally if not given.
+            Sample weights, on any scale; uniform if not given.
 
         Returns
         -------
         BoostingState
-            With no round done.
+            Before the first round.
 
         Raises
         ------
@@ -84,12 +84,12 @@ class BoostingState:
                 f"{n - n_positive} negatives"
             )
         weights = np.ones(n) if sample_weight is None else _checked_weights(sample_weight, labels)
-        with np.errstate(divide="ignore"):  # a weight of 0 is a sample that does not count
+        with np.errstate(divide="ignore"):  # samples of weight 0 get -inf
             log_prior = np.log(weights / weights.sum())
         return cls(labels, log_prior, np.zeros(n), np.zeros(n, np.int64), np.zeros(n, np.int64))
 
     def add(self, outputs: NDArray[np.int8] | Floats, alpha: float) -> None:
-        """Count in a round's weak classifier: its outputs, in {-1, +1} or real, and its weight."""
+        """Add a round's weak classifier: its outputs, in {-1, +1} or real, and its weight."""
         signs = np.where(outputs < 0, -1, 1)
         self.score += alpha * outputs
         self.votes += signs
@@ -100,21 +100,21 @@ class BoostingState:
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """What a booster and a search may know of a round when they judge weak classifiers.
+    """The weights of a round, by which weak classifiers are judged.
 
     Each sample's weight is split into a part that counts as positive and one that counts as negative. For
-    all boosters but LogitBoost one of the two is 0.
+    all boosters but LogitBoost, one of the two is 0.
 
     Attributes
     ----------
     positive_part, negative_part : ndarray of shape (n,), dtype float64
-        Weights that the class-wise errors are sums of.
+        Weights of which class-wise errors are sums.
     state : BoostingState
         The run so far.
     positive_weight, negative_weight : float
         Sums of the two parts: the largest class-wise errors possible.
     is_part : bool
-        Whether it is a node's: samples that do not reach the node weigh nothing.
+        Whether it belongs to a node of a tree: samples that do not reach the node have weight 0.
 
     Examples
     --------
@@ -134,12 +134,12 @@ class Round:
 
     @classmethod
     def of_parts(cls, positive_part: Floats, negative_part: Floats, state: BoostingState) -> Self:
-        """Return a round of weights that are split already.
+        """Return a round with weights that are already split.
 
         Parameters
         ----------
         positive_part, negative_part : ndarray of shape (n,), dtype float64
-            What of each sample's weight counts as positive and as negative.
+            The parts of each sample's weight that count as positive and as negative.
         state : BoostingState
             The run so far.
 
@@ -153,7 +153,7 @@ class Round:
 
     @classmethod
     def of_weights(cls, weights: Floats, state: BoostingState) -> Self:
-        """Return a round in which each sample counts as what it is labelled."""
+        """Return a round in which each sample counts as its label."""
         positive = state.labels > 0
         parts = np.where(positive, weights, 0.0), np.where(positive, 0.0, weights)
         weight_sums = float(weights[positive].sum()), float(weights[~positive].sum())
@@ -184,7 +184,7 @@ class Round:
         return sums_p, sums_n
 
     def within(self, mask: NDArray[np.bool_]) -> Round:
-        """Return the round as a node of a tree sees it: samples outside `mask` weigh nothing."""
+        """Return the round of a node of a tree: samples outside of `mask` have weight 0."""
         inside = Round.of_parts(self.positive_part * mask, self.negative_part * mask, self.state)
         return replace(inside, is_part=True)
 
@@ -208,10 +208,10 @@ def _checked_weights(sample_weight: Floats, labels: NDArray[np.int8]) -> Floats:
         raise SettingsError(
             f"sample weight {weights[wrong[0]]} of sample {wrong[0]} is not a finite number, at least 0"
         )
-    weights = weights / max(weights.max(), np.finfo(np.float64).tiny)  # so that their sum is no infinity
+    weights = weights / max(weights.max(), np.finfo(np.float64).tiny)  # so that their sum does not overflow
     for name, mask in (("positives", labels > 0), ("negatives", labels < 0)):
         if not weights[mask].any():
             raise SettingsError(
-                f"all {np.count_nonzero(mask)} {name} have sample weight 0, compared with the largest"
+                f"all {np.count_nonzero(mask)} {name} have sample weight 0, relative to the largest"
             )
     return weights

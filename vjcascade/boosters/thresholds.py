@@ -1,4 +1,4 @@
-"""Thresholds chosen after training: what makes a plain ensemble cost-sensitive a posteriori."""
+"""Thresholds set after training, which make any ensemble cost-sensitive a posteriori."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from vjcascade.checks import checked_number
 from vjcascade.errors import SettingsError
 
 COST_TOLERANCE = 1e-12
-"""Costs of decisions that differ by no larger a share are equal: in another unit, 3 times 0.1 is not 0.3."""
+"""Costs that differ by no more than this, relatively, are equal: in floating point, 3 times 0.1 is not 0.3."""
 
 
 def probability_threshold(costs: Costs) -> float:
     """Return C_N / (C_P + C_N), Bayes' threshold on the probability of a positive.
 
-    The prior is in that probability already. Nikolaou et al.'s z has it as well, but z weighs error rates
+    The probability already includes the prior. Nikolaou et al.'s z includes it, too, but is meant for error rates
     (`vjcascade.evaluation.costs.skew`): as a threshold it would count the prior twice.
 
     Examples
@@ -33,7 +33,7 @@ def probability_threshold(costs: Costs) -> float:
 def theory_threshold(costs: Costs) -> float:
     """Return 1/2 log(C_N / C_P), the Bayes threshold on AdaBoost's score.
 
-    AdaBoost's score estimates half the log odds; the paper's log(C_N / C_P) forgets the half.
+    AdaBoost's score estimates half the log odds; the paper's log(C_N / C_P) lacks the factor 1/2.
 
     Examples
     --------
@@ -75,9 +75,9 @@ def mean_vote(scores: ArrayLike, total_alpha: float) -> Floats:
 def adamec_threshold(total_alpha: float, costs: Costs) -> float:
     """Return S (C_N - C_P) / (C_N + C_P), the threshold of AdaMEC on AdaBoost's score.
 
-    AdaMEC calls a sample positive if its `mean_vote`, taken for a probability, is above `probability_threshold`.
-    That is the same as CSB's cost vote on AdaBoost's ensemble. The mean vote is no probability, though:
-    `vjcascade.boosters.calibration` makes one of it.
+    AdaMEC calls a sample positive if its `mean_vote`, used as a probability, is above `probability_threshold`.
+    That is the same as CSB's cost vote on AdaBoost's ensemble. But the mean vote is not a probability:
+    `vjcascade.boosters.calibration` estimates one from the score.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def minimum_cost_threshold(
     Parameters
     ----------
     scores : ndarray of shape (n,), dtype float64
-        Ensemble scores, best of held-out samples; a sample is called positive if its score >= threshold.
+        Ensemble scores, preferably of held-out samples; a sample is called positive if its score >= threshold.
     labels : ndarray of shape (n,), dtype int8
         +1 or -1.
     costs : Costs
@@ -137,7 +137,7 @@ def minimum_cost_threshold(
     Returns
     -------
     threshold : float
-        Midway between two scores, or infinite if calling all samples one class is cheapest; the lowest
+        Midway between two scores, or infinite if it is cheapest to call all samples one class; the lowest
         of equally good ones.
     cost : float
         The cost there.
@@ -151,7 +151,9 @@ def minimum_cost_threshold(
     weights = np.ones(len(scores)) if sample_weight is None else np.asarray(sample_weight, np.float64)
     distinct = np.unique(scores)
     lower, upper = distinct[:-1], distinct[1:]
-    between = np.maximum(lower / 2 + upper / 2, np.nextafter(lower, np.inf))  # above `lower`, however near
+    between = np.maximum(
+        lower / 2 + upper / 2, np.nextafter(lower, np.inf)
+    )  # above `lower` even for adjacent floats
     cuts = np.concatenate([[-np.inf], between, [np.inf]])
     misses, rejected = (_weight_below(cuts, scores[side], weights[side]) for side in (labels > 0, labels < 0))
     total = costs.positive * misses + costs.negative * (rejected[-1] - rejected)

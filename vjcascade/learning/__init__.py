@@ -1,7 +1,7 @@
 """Weak learning on any samples, windows or rows of a table: boosting loop, search, trees.
 
-It knows nothing of cascades, photos or stages; `vjcascade.training`, `vjcascade.comparison` and `vjcascade.estimators`
-stand on it.
+It does not depend on cascades, photos or stages; `vjcascade.training`, `vjcascade.comparison` and
+`vjcascade.estimators` use it.
 """
 
 from vjcascade.learning.pool import PoolRun, boost_pool

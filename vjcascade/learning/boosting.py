@@ -28,7 +28,7 @@ class WeakClassifier:
     alpha : float
         Its weight in the ensemble; 1 for boosters with real-valued leaves.
     perfect : bool
-        Whether it classifies every training sample that weighs anything rightly: nothing is left to learn from.
+        Whether it classifies all training samples with weight correctly: nothing is left to learn.
     """
 
     tree: Tree
@@ -63,7 +63,7 @@ def boost(
     max_depth: int = 1,
     literal: bool = False,
 ) -> Iterator[WeakClassifier]:
-    """Yield weak classifiers until the caller has enough, none helps any more, or one is perfect.
+    """Yield weak classifiers until the caller stops, none helps any more, or one is perfect.
 
     Parameters
     ----------
@@ -72,21 +72,21 @@ def boost(
     booster : Booster
         Weighs samples and weak classifiers.
     state : BoostingState, optional
-        Where to begin; kept up to date. By default no round is done, and all samples count equally.
+        Initial state; updated in place. By default before the first round, with uniform weights.
     max_depth : int
         Depth of the trees; 1 for stumps.
     literal : bool
-        Go on whatever a round's weight is, as the algorithms are printed.
+        Never stop early, whatever alpha is, as in the printed algorithms.
 
     Yields
     ------
     WeakClassifier
-        One a round; unless `literal`, never one that has learnt nothing.
+        One per round; unless `literal`, never one that has learnt nothing.
 
     Raises
     ------
     SettingsError
-        If an answer of the booster, a plug-in perhaps, cannot be right.
+        If the booster, such as a plug-in, returns invalid values.
     """
     booster, state = checked(booster), state or BoostingState.start(search.labels)
     counts, is_positive = np.isfinite(state.log_prior), search.labels > 0

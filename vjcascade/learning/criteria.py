@@ -1,4 +1,4 @@
-"""What a search minimises over a pool of features: bounds of it from histograms, and its exact values from bins."""
+"""Criteria that a search minimises over a pool of features: bounds from histograms, and exact values from bins."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from vjcascade.learning.weak_splits import Update
 from vjcascade.parallel import blocks, ordered_map
 
 GINI_ROUNDING = 2e-6
-"""What the rounding of impurities may come to, as a share of all weight: they are computed in float32."""
+"""Bound of the rounding errors of impurities, relative to all weight, as they are computed in float32."""
 
 SLACK = 1e-9
-"""Bounds of losses may be so much off by rounding."""
+"""Bound of the rounding errors of losses."""
 
 FEATURES_PER_TASK = 32
 """Features whose exact values one task computes."""
@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 
 
 class Interval(NamedTuple):
-    """Bounds of each feature's values under the round's weights, from histograms that are a little out of date.
+    """Bounds of each feature's values with the round's weights, from slightly outdated histograms.
 
     Attributes
     ----------
@@ -42,10 +42,10 @@ class Interval(NamedTuple):
 
 
 class Criterion(ABC):
-    """What a search minimises: for each feature, its value is the least over all the ways to split by it.
+    """A criterion that a search minimises: a feature's value is its minimum over all splits of the feature.
 
-    `vjcascade.learning.histograms.Histograms` calls `measure` and `interval`, which know what is computed from a
-    histogram and how far that can be off; `vjcascade.learning.search.StumpSearch` calls the others.
+    `vjcascade.learning.histograms.Histograms` calls `measure` and `interval`, which compute values from histograms, and
+    bounds of their errors; `vjcascade.learning.search.StumpSearch` calls the other methods.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Criterion(ABC):
     Attributes
     ----------
     n_values : int
-        Numbers that are computed from each feature's histogram.
+        Number of values computed from each feature's histogram.
     ceiling : float
         The value of the better constant classifier: features that are no better cannot win.
     """
@@ -81,48 +81,48 @@ class Criterion(ABC):
         unit: Floats,
         values: Floats,
     ) -> None:
-        """Bring histograms of some groups of features up to date, and compute values from them.
+        """Update the histograms of some groups of features, and compute values from them.
 
         Parameters
         ----------
         update : Update
-            What changes.
+            The changes.
         histograms : ndarray of shape (n_groups, 4096), dtype int32
             As in `vjcascade.kernels.histogram`; changed in place.
         weight_sums : ndarray of shape (2,), dtype float64
-            What all positives weigh, and all negatives, in units.
+            Total weight of the positives and of the negatives, in units.
         unit : ndarray of shape (2,), dtype float64
-            What a unit of either is.
+            Weight of a unit of either.
         values : ndarray of shape (n_values, n_groups, 8), dtype float64
-            Is filled.
+            Output.
         """
 
     @abstractmethod
     def interval(self, values: Floats, weights: QuantizedWeights) -> Interval:
-        """Return between what bounds the values with the round's weights are.
+        """Return bounds of the values with the round's weights.
 
         Parameters
         ----------
         values : ndarray of shape (n_values, n_features), dtype float64
             From histograms.
         weights : QuantizedWeights
-            What the histograms stand for, and how far sums of them may be off.
+            The weights of the histograms, with bounds of the errors of their sums.
 
         Returns
         -------
         Interval
-            Around the values.
+            Lower and upper bounds.
         """
 
     def lower(self, measured: Interval, threshold: float) -> Floats:  # noqa: ARG002  others need the threshold
-        """Return what each feature's value cannot fall below.
+        """Return a lower bound of each feature's value.
 
         Parameters
         ----------
         measured : Interval
             From histograms.
         threshold : float
-            What must be exceeded for a feature to be pruned; bounds need to be close near it only.
+            A feature is pruned if its bound exceeds this, so bounds need only be tight near it.
 
         Returns
         -------
@@ -133,18 +133,18 @@ class Criterion(ABC):
         return lower
 
     def likely(self, measured: Interval, n: int) -> NDArray[np.intp]:
-        """Return some `n` features, rising, that are likely to be the best."""
+        """Return `n` features that are likely to be the best, ascending."""
         return indices_of_smallest(measured.lowest[0], n)
 
     @abstractmethod
     def exact(self, features: NDArray[np.intp]) -> Floats:
-        """Return the values of some features, over bins, with the round's weights as they are, shape (n,)."""
+        """Return the values of some features, over bins, with the exact weights of the round, shape (n,)."""
 
 
 class _LineCriterion(Criterion):
-    """Base of what is computed from the least a errors_p + b errors_n of some lines.
+    """Base class of criteria computed from the least a errors_p + b errors_n of some lines.
 
-    Such a sum is off by no more than a times what sums of positives' weights are off, plus b times what negatives' are.
+    The error of such a value is at most a times that of sums of positives' weights plus b times that of negatives'.
     """
 
     def __init__(self, lines: Floats, samples: Samples, round_: Round, n_threads: int = 1) -> None:
@@ -160,11 +160,11 @@ class _LineCriterion(Criterion):
         unit: Floats,
         values: Floats,
     ) -> None:
-        """Bring histograms up to date and compute each feature's least values of the lines."""
+        """Update histograms and compute each feature's least values on the lines."""
         self.samples.splits.least_on_lines(update, histograms, weight_sums, self.lines * unit, values)
 
     def interval(self, values: Floats, weights: QuantizedWeights) -> Interval:
-        """Return the values, less and more what the two errors may be off."""
+        """Return the values minus and plus the bounds of their errors."""
         return Interval(
             values - (self.lines @ weights.above)[:, None], values + (self.lines @ weights.below)[:, None]
         )
@@ -200,15 +200,15 @@ class WeightedError(_LineCriterion):
 
 
 class GiniImpurity(Criterion):
-    """The Gini impurity of two sides, the sum of their 2 P N / (P + N).
+    """The Gini impurity of a split, the sum of 2 P N / (P + N) over its two sides.
 
-    It rises with either weight of a side, by at most twice as much as the weight does. The constant classifiers have
-    the impurity of all samples, which no split exceeds: there is no ceiling.
+    It increases with either weight of a side, by at most twice as much as the weight. The constant classifiers have the
+    impurity of all samples, which no split exceeds: there is no ceiling.
 
     Parameters
     ----------
     factors : ndarray of shape (2,), dtype float64
-        How much a positive's and a negative's weight count.
+        Factors of the weights of positives and of negatives.
     samples : Samples
         Bins, and how they are split.
     round_ : Round
@@ -230,11 +230,11 @@ class GiniImpurity(Criterion):
         unit: Floats,
         values: Floats,
     ) -> None:
-        """Bring histograms up to date and compute each feature's least impurity."""
+        """Update histograms and compute each feature's least impurity."""
         self.samples.splits.least_gini(update, histograms, weight_sums, self.factors * unit, values[0])
 
     def interval(self, values: Floats, weights: QuantizedWeights) -> Interval:
-        """Return the values, less and more what twice the weights of both sides may be off."""
+        """Return the values minus and plus twice the bounds of the weights' errors, and rounding."""
         round_ = self.round_
         rounding = GINI_ROUNDING * float(self.factors @ [round_.positive_weight, round_.negative_weight])
         lowest = values - 2 * self.factors @ weights.above - rounding
@@ -282,7 +282,7 @@ class TwoErrorLoss(_LineCriterion):
 
 
 class BinnedLosses:
-    """The loss of a booster itself, over bins.
+    """The exact loss of a booster, over bins.
 
     A concave loss is least at a vertex of the lower left hull of a feature's points (errors_p, errors_n), so it is
     computed there only.
@@ -329,30 +329,24 @@ class BinnedLosses:
         first = hits[np.searchsorted(owner[hits], np.arange(len(features)))]
         return lowest, errors_p[first], errors_n[first]
 
-    def best(self, features: NDArray[np.intp]) -> tuple[float, float]:
-        """Return the class-wise errors of the split of least loss among those of some features."""
-        losses, errors_p, errors_n = self.least_losses(features)
-        place = int(np.argmin(losses))
-        return errors_p[place], errors_n[place]
-
     def _of_block(self, bins: NDArray[np.uint8]) -> tuple[NDArray[np.int64], Floats]:
         return self.samples.splits.points(bins, self.round_)
 
 
 def criterion_of(bounds: LossBounds, losses: BinnedLosses) -> Criterion:
-    """Return what a search minimises to find the features of least loss.
+    """Return the criterion that a search minimises to find the features of least loss.
 
     Parameters
     ----------
     bounds : LossBounds
-        What a booster asks for.
+        The booster's bounds.
     losses : BinnedLosses
         Of the same booster and round.
 
     Returns
     -------
     Criterion
-        One for each kind of bounds.
+        Of the class for this type of bounds.
     """
     if isinstance(bounds, TwoErrorBounds):
         return TwoErrorLoss(bounds, losses)
@@ -368,14 +362,14 @@ def _block_by_block(
     features: NDArray[np.intp],
     n_threads: int,
 ) -> list[Result]:
-    """Return what a function makes of some features' bins, `FEATURES_PER_TASK` at a time, in order."""
+    """Apply a function to the bins of features, `FEATURES_PER_TASK` at a time; return the results in order."""
     bins = samples.bins
     tasks = blocks(len(features), FEATURES_PER_TASK)
     return list(ordered_map(lambda task: function(bins.rows(features[task])), tasks, n_threads))
 
 
 def indices_of_smallest(values: Floats, n: int) -> NDArray[np.intp]:
-    """Return where the `n` least values are, in rising order of the indices; of equal ones, the first.
+    """Return the indices of the `n` smallest values, ascending; of equal values, the first ones.
 
     Examples
     --------
@@ -388,7 +382,7 @@ def indices_of_smallest(values: Floats, n: int) -> NDArray[np.intp]:
 
 
 def nth_smallest(values: Floats, n: int) -> float:
-    """Return the `n`-th of the values in rising order, or the last if they are fewer.
+    """Return the `n`-th smallest value, or the largest if there are fewer.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Histograms of a whole pool, updated only as far as it matters, and how far off they may be."""
+"""Histograms of a whole pool, updated only as far as necessary, with bounds of their errors."""
 
 from __future__ import annotations
 
@@ -18,59 +18,59 @@ from vjcascade.learning.weak_splits import Update
 from vjcascade.parallel import blocks, run_all
 
 TILES_PER_TASK = 16
-"""Enough for the start of a task not to count, few enough for threads to end at the same time."""
+"""Enough to make the overhead of a task negligible, few enough for threads to finish at the same time."""
 
 N_ITEMS = 2 * histogram.PART
-"""Of a group's histograms: both parts."""
+"""Items in both parts of a group's histograms."""
 
 REFINED_BY = 4.0
-"""When bounds of some features are refined, so many times less weight may be out of date."""
+"""Factor by which the tolerance is smaller when bounds of some features are refined."""
 
 FRONT_SHARE = 0.125
 """Share of the samples whose columns come first: those whose weights change most often."""
 
 PASSES_TO_MOVE = 8
-"""After so many passes it is looked up which samples these are."""
+"""Passes between two reorderings of these samples."""
 
 CHANGE_DECAY = 0.9
-"""What a change of a sample's weight counts a pass later."""
+"""Factor per pass by which earlier changes of a sample's weight count less."""
 
 MIN_GAIN_TO_MOVE = 2.0
-"""By so much a sample's changes must count more than those of the one whose place it takes."""
+"""Smallest difference of two samples' change counts for which they swap columns."""
 
 MIN_SAMPLES_TO_KEEP = 8 * N_BINS
-"""Histograms of fewer samples take more memory than the bins do: they are not kept from round to round."""
+"""Histograms of fewer samples take more memory than the bins, and are not kept from round to round."""
 
 FIRST_TOLERANCE = 0.03
-"""Share of a class's weight that may be out of date, until something is known."""
+"""Initial tolerance: the share of a class's weight that may be out of date."""
 
 TOLERANCES = 1e-6, 0.1
-"""The least and the largest such share."""
+"""Smallest and largest tolerance."""
 
 REDUCED_BY = 2.5
-"""When bounds leave far too many features open, so many times less weight may be out of date."""
+"""Factor by which the tolerance is reduced when far too many features remain open."""
 
 SHARE_LEFT_OPEN = 0.002, 0.008
-"""Where bounds leave fewer features open, more weight may be out of date, and where they leave more, less."""
+"""The tolerance increases if a smaller share of the features remains open, and decreases if a larger one does."""
 
 
 class Histograms:
     """The weight of positives and of negatives in each bin of every feature.
 
     A round changes nearly all weights, but most weights of a class by one factor: those of the samples that the last
-    weak classifier got right. These are left as they are in the histograms; only the unit changes. Of the others,
-    those that changed least are left as well, as long as what is then out of date is a small share of all weight:
-    it bounds how far off any sum over bins can be, and with it every value computed from the histograms, whether from
-    cuts between bins or from subsets of them.
+    weak classifier got right. For these, the histograms are not changed; only the unit is. Of the others, those that
+    changed least are not updated either, as long as what is then out of date is a small share of all weight: this
+    bounds the error of any sum over bins, and of every value computed from the histograms, by cuts between bins or by
+    subsets of them.
 
     Parameters
     ----------
     bins : Bins
-        Each feature's values, sorted into bins. Samples whose weights change often are given its first columns.
+        The bins of each feature's values. Samples whose weights change often are moved to the first columns.
     n_threads : int
         Threads; results do not depend on it.
     space : ReusableBuffer, optional
-        Where histograms are kept, if not in memory of their own.
+        Buffer for the histograms; new memory if not given.
     """
 
     def __init__(
@@ -90,12 +90,12 @@ class Histograms:
         self._n_passes = 0
 
     def measure(self, criterion: Criterion) -> Interval:
-        """Bring the histograms up to date, and bound the values of all features.
+        """Update the histograms, and bound the values of all features.
 
         Parameters
         ----------
         criterion : Criterion
-            What is computed from each histogram, and with what weights.
+            The criterion and the weights.
 
         Returns
         -------
@@ -111,17 +111,17 @@ class Histograms:
         return criterion.interval(values, weights)
 
     def refine(self, criterion: Criterion, features: NDArray[np.intp]) -> Interval | None:
-        """Return tighter bounds, of some features, to what was measured last; None if no histograms are kept.
+        """Return tighter bounds for some features; None if no histograms are kept.
 
-        Copies of their histograms are brought nearer to the round's weights. That reads the bins of far fewer samples
-        than an exact value, which needs all.
+        Copies of their histograms are updated further. That reads the bins of far fewer samples than an exact value,
+        which needs all.
 
         Parameters
         ----------
         criterion : Criterion
-            What was measured last.
+            The criterion that was measured last.
         features : ndarray of shape (n,), dtype intp
-            Their numbers.
+            Their indices.
 
         Returns
         -------
@@ -140,7 +140,7 @@ class Histograms:
         values = np.empty((criterion.n_values, len(tasks), GROUPS, GROUP))
 
         def work(task: slice) -> None:
-            # The features come from anywhere in the pool: they are put together as a tile of their own.
+            # The features are scattered over the pool: copy them into a tile of their own.
             some = features[task]
             own = np.zeros((TILE, N_ITEMS // GROUP), np.int32)
             own[: len(some)] = histograms[some // GROUP, :, some % GROUP]
@@ -156,32 +156,32 @@ class Histograms:
         return criterion.interval(values, weights)
 
     def adapt_tolerance(self, n_open: int) -> None:
-        """Set how much may be out of date the next time, by how many features the bounds left open this time.
+        """Adapt the tolerance of the next round to the number of features that remained open in this one.
 
-        Loose bounds cost exact values, close ones cost updates: in between, both together cost least.
+        Loose bounds cost exact values, tight ones cost updates; the optimum is in between.
 
         Parameters
         ----------
         n_open : int
-            Features that the bounds left open, beside those that are always measured exactly.
+            Features that remained open, except those that are always measured exactly.
         """
         few, many = (share * len(self._bins) for share in SHARE_LEFT_OPEN)
         factor = 1.5 if n_open == 0 else 1.25 if n_open < few else 0.7 if n_open > many else 1.0
-        if self._usual is not None:  # one round that is hard to decide says little of the next
+        if self._usual is not None:  # one difficult round says little about the next
             self._tolerance, self._usual = self._usual / REDUCED_BY, None
         self._tolerance = min(max(self._tolerance * factor, TOLERANCES[0]), TOLERANCES[1])
 
     def reduce_tolerance(self) -> bool:
-        """Let much less be out of date for the rest of the round; return whether that makes a difference."""
+        """Reduce the tolerance for the rest of the round; return whether it was not minimal before."""
         was_loose = self._tolerance > TOLERANCES[0]
         self._usual = self._usual or self._tolerance
         self._tolerance = max(self._tolerance / REDUCED_BY, TOLERANCES[0])
         return was_loose
 
     def _keeps(self, round_: Round) -> bool:
-        """Tell whether the histograms of a round are kept for the next.
+        """Return whether the histograms of a round are kept for the next.
 
-        A node of a tree has weights of its own, which say nothing of the next round's.
+        A node of a tree has its own weights, which are unrelated to the next round's.
         """
         return not round_.is_part and self._bins.n_samples >= MIN_SAMPLES_TO_KEEP
 
@@ -194,7 +194,7 @@ class Histograms:
         if keeps and self._histograms is None:
             self._histograms = self._space.array((n_groups, N_ITEMS), np.int32)
         kept = self._histograms if keeps else None
-        # In the order of the columns, a tile is read from its first line to its last.
+        # Sorted by columns, the lines of a tile are read in sequence.
         columns = self._bins.columns[changes.samples]
         order = np.argsort(columns, kind="stable")
         columns, changed_parts, units = columns[order], changes.parts[order], changes.units[order]
@@ -214,9 +214,9 @@ class Histograms:
         return values.reshape(criterion.n_values, -1)[:, : len(self._bins)]
 
     def _move_to_the_front(self, samples: NDArray[np.uint32]) -> None:
-        """Note whose weights changed; from time to time, give the columns that come first to those that do most often.
+        """Count changes of weights; from time to time, move the samples with most changes to the first columns.
 
-        Lines that lie together are read several times faster than lines spread over a tile.
+        Adjacent lines are read several times faster than lines spread over a tile.
         """
         self._n_changes *= CHANGE_DECAY
         self._n_changes[samples] += 1

@@ -1,4 +1,4 @@
-"""Boost over an explicit pool of weak classifiers, given by their outputs."""
+"""Boosting over an explicit pool of weak classifiers, given by their outputs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PoolRun:
     alphas : list of float
         Its weight; 1 for boosters with real-valued leaves.
     leaves : ndarray of shape (n_rounds, 2), dtype float64
-        What it votes in the ensemble where it says -1 and where it says +1.
+        Its votes for outputs -1 and +1.
     state : BoostingState
         After the last round; `score` is f on the training samples.
 
@@ -47,7 +47,7 @@ class PoolRun:
     state: BoostingState
 
     def scores(self, pool: NDArray[np.int8]) -> Floats:
-        """Return what the ensemble scores on samples, after each round.
+        """Return the scores of the ensemble on samples, after each round.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ def boost_pool(
     sample_weight: Floats | None = None,
     literal: bool = False,
 ) -> PoolRun:
-    """Boost over weak classifiers whose outputs are all known beforehand.
+    """Boost over weak classifiers whose outputs are all given.
 
     Parameters
     ----------
@@ -84,22 +84,22 @@ def boost_pool(
     booster : Booster
         Weighs samples and weak classifiers.
     n_rounds : int
-        Rounds at most; fewer if no weak classifier helps any more, or one is perfect.
+        Maximum number of rounds; fewer if no weak classifier helps any more, or one is perfect.
     sample_weight : ndarray of shape (n_samples,), optional
-        How much each sample counts.
+        Sample weights.
     literal : bool
-        Go on whatever a round's weight is, as the algorithms are printed.
+        Never stop early, whatever alpha is, as in the printed algorithms.
 
     Returns
     -------
     PoolRun
-        What was chosen, and the final scores.
+        The chosen weak classifiers, and the final scores.
 
     Raises
     ------
     SettingsError
-        If pool and labels do not fit each other, hold other values, one class is missing, or an answer of the
-        booster, a plug-in perhaps, cannot be right.
+        If shapes or values of pool and labels are invalid, a class is missing, or the booster, such as a plug-in,
+        returns invalid values.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def boost_pool(
 
 
 class PoolSearch:
-    """The search for a round's best among weak classifiers whose outputs are all known beforehand.
+    """The search for a round's best among weak classifiers whose outputs are all given.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class PoolSearch:
     Raises
     ------
     SettingsError
-        If pool and labels do not fit each other, or hold other values.
+        If shapes or values of pool and labels are invalid.
 
     Examples
     --------
@@ -150,7 +150,7 @@ class PoolSearch:
         self._calls_negative = 1.0 - self._calls_positive
 
     def candidates(self, round_: Round, booster: Booster) -> list[Stump]:
-        """Return the best weak classifier alone, as a stump that splits its outputs at 0."""
+        """Return only the best weak classifier, as a stump that splits its outputs at 0."""
         errors_p = round_.positive_part @ self._calls_negative
         errors_n = round_.negative_part @ self._calls_positive
         best = booster.choose(errors_p, errors_n, round_)
@@ -169,9 +169,9 @@ def _check(pool: NDArray[np.int8], labels: NDArray[np.int8]) -> None:
     if pool.ndim != 2 or labels.shape != pool.shape[:1] or pool.shape[1] == 0:
         raise SettingsError(
             f"a pool of shape {pool.shape} does not fit labels of shape {labels.shape}: "
-            "it has a row for each sample and a column for each weak classifier"
+            "it must have a row for each sample and a column for each weak classifier"
         )
     for name, values in (("pool", pool), ("labels", labels)):
         wrong = values[np.abs(values) != 1]
         if wrong.size:
-            raise SettingsError(f"the {name} must hold -1 and +1 only, not {wrong.flat[0]}")
+            raise SettingsError(f"the {name} must only contain -1 and +1, not {wrong.flat[0]}")

@@ -1,4 +1,4 @@
-"""The weights that histograms stand for, and what brings them near a round's."""
+"""The quantized weights of histograms, and their updates towards a round's weights."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from vjcascade.kernels import histogram
 from vjcascade.kernels.haar import N_BINS
 
 START_BITS, MAX_BITS = 28, 30
-"""The weights of a class sum to so many bits of units at first, and at most."""
+"""Bits of the total weight of a class in units: at first, and at most."""
 
 FEW_CHANGES = 0.1
-"""Share of the samples; where fewer change, to add up all anew would not be less work."""
+"""Share of the samples up to which updating is never more work than computing histograms anew."""
 
 MAX_SHIFT = 16
-"""Where more bits would have to go, histograms are made anew."""
+"""If more bits would have to be shifted out, histograms are computed anew."""
 
 LIGHT_CLASS = 1e-9
-"""A class that weighs less than this share of all is taken to weigh so much."""
+"""Smallest weight of a class, relative to all weight, that is assumed."""
 
 ROUNDING = 1e-8
-"""What the rounding of sums may come to, as a share of them."""
+"""Bound of the relative rounding errors of sums."""
 
 
 @dataclass(frozen=True, eq=False)
 class QuantizedWeights:
-    """The weights that histograms stand for.
+    """The weights that histograms were computed from.
 
     Attributes
     ----------
     held : ndarray of shape (2, n_samples), dtype float64
-        Of each sample as a positive and as a negative, in units.
+        Weight of each sample as a positive and as a negative, in units.
     unit : ndarray of shape (2,), dtype float64
-        What a unit of either is.
+        Weight of a unit of either.
     lost : float
-        Units that a sum over bins may have too few, since bits were taken off.
+        Units that a sum over bins may lack, since bits were shifted out.
     above, below : ndarray of shape (2,), dtype float64
-        By how much, at most, a sum over some bins exceeds the true weights, and falls short of them, be it added up
-        or what the others leave of all.
+        Bounds of the amounts by which a sum over some bins, or the rest of the total, exceeds the true weight, and
+        falls short of it.
     """
 
     held: Floats
@@ -54,14 +54,14 @@ class QuantizedWeights:
 
     @classmethod
     def none(cls, parts: Floats) -> Self:
-        """Return no weights, in a unit that fits the weights to come."""
+        """Return zero weights, in units that fit the weights `parts`."""
         return cls(np.zeros_like(parts), _weight_sums(parts) / 2**START_BITS, 0.0, np.zeros(2), np.zeros(2))
 
     def rescaled(self, parts: Floats, tolerance: float) -> tuple[Self, int] | None:
-        """Return the weights in the unit that makes them nearest to others, and by how many bits they were shortened.
+        """Return the weights in the units that bring them closest to `parts`, and the bits that were shifted out.
 
-        None if too many bits would have to go, or if those that went are no longer a tolerable share of a class's
-        weight: both classes lose them when one grows, and they do not come back.
+        None if too many bits would have to be shifted out, or if the losses exceed the tolerance: both classes lose
+        bits when one grows, and do not get them back.
         """
         unit = np.array([_nearest_unit(*one) for one in zip(self.held, self.unit, parts, strict=True)])
         most = (parts.sum(axis=1) / unit).max()
@@ -75,14 +75,14 @@ class QuantizedWeights:
         return replace(self, held=self.held / 2**shift, unit=unit, lost=lost), shift
 
     def out_of_date(self, parts: Floats, tolerance: float) -> NDArray[np.intp]:
-        """Return the samples to change, so that the others are off by a tolerable share of the weights."""
+        """Return the samples to update, so that the differences of the others are within the tolerance."""
         off = (np.abs(parts - self.held * self.unit[:, None]) / _weight_sums(parts)[:, None]).sum(axis=0)
         order = np.argsort(off, kind="stable")
         n_left = np.searchsorted(np.cumsum(off[order]), 2 * tolerance, side="right")
         return np.sort(order[n_left:])
 
     def changed(self, parts: Floats, samples: NDArray[np.intp]) -> tuple[Self, Changes]:
-        """Return the weights with some samples' updated, and by how many units these change."""
+        """Return the weights with some samples updated, and the changes in units."""
         units = np.rint(parts[:, samples] / self.unit[:, None] - self.held[:, samples])
         held = self.held.copy()
         held[:, samples] += units
@@ -100,14 +100,14 @@ class QuantizedWeights:
 
 
 def _weight_sums(parts: Floats) -> Floats:
-    """Return the sums of both classes' weights, neither of them so small that it cannot be divided by."""
+    """Return the sums of both classes' weights, bounded from below for divisions."""
     weight_sums = parts.sum(axis=1)
     light: Floats = np.maximum(weight_sums, max(LIGHT_CLASS * weight_sums.sum(), 1e-200))
     return light
 
 
 def _nearest_unit(held: Floats, unit: float, part: Floats) -> float:
-    """Return the unit in which held weights are nearest to others, in the sum of differences: a weighted median."""
+    """Return the unit that minimises the sum of absolute differences to other weights: a weighted median."""
     inside = np.flatnonzero((held > 0) & (part > 0))
     if len(inside) == 0:
         return unit
@@ -118,7 +118,7 @@ def _nearest_unit(held: Floats, unit: float, part: Floats) -> float:
 
 
 class Changes(NamedTuple):
-    """Samples, in which part of a histogram the weight of each changes, and by how many units."""
+    """Samples whose weights change, the part of the histogram, and the change in units."""
 
     samples: NDArray[np.uint32]
     parts: NDArray[np.uint32]
@@ -128,12 +128,12 @@ class Changes(NamedTuple):
 def update_weights(
     kept: QuantizedWeights | None, parts: Floats, tolerance: float
 ) -> tuple[QuantizedWeights, Changes, int]:
-    """Find weights near a round's.
+    """Find quantized weights that are close to a round's.
 
     Parameters
     ----------
     kept : QuantizedWeights or None
-        What histograms stand for now.
+        The current weights of the histograms.
     parts : ndarray of shape (2, n_samples), dtype float64
         The round's weights of each sample as a positive and as a negative.
     tolerance : float
@@ -142,11 +142,11 @@ def update_weights(
     Returns
     -------
     weights : QuantizedWeights
-        What histograms stand for afterwards.
+        The new weights of the histograms.
     changes : Changes
-        What makes them of the kept ones, or of nothing.
+        The changes from the kept weights, or from zero.
     shift : int
-        Bits to take off before, or `vjcascade.kernels.histogram.CLEAR`.
+        Bits to shift out first, or `vjcascade.kernels.histogram.CLEAR`.
     """
     choices = []
     if kept is not None and (rescaled := kept.rescaled(parts, tolerance)) is not None:

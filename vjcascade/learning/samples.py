@@ -1,4 +1,4 @@
-"""Training samples as a search sees them: labels, features in one byte each, and their real values."""
+"""Training samples of a search: labels, binned feature values of one byte each, and real values."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from vjcascade.parallel import run_all
 
 
 class SampleValues(Protocol):
-    """What a choice among some features needs to know of samples.
+    """The interface of samples for a choice among a few features.
 
     Attributes
     ----------
     labels : ndarray of shape (n_samples,), dtype int8
         +1 for positives, -1 for negatives.
     splits : Splits
-        How values are parted in two.
+        How values are split.
     """
 
     labels: NDArray[np.int8]
@@ -36,12 +36,12 @@ class SampleValues(Protocol):
 
 
 class Samples(SampleValues, Protocol):
-    """What a search needs to know of samples.
+    """The interface of samples for a search.
 
     Attributes
     ----------
     bins : Bins
-        Each feature's values, sorted into bins that rise with the value; or codes, which have no order.
+        Each feature's values in ordered bins; or codes, which have no order.
     """
 
     bins: Bins
@@ -55,9 +55,9 @@ class WindowValues:
     pool : ndarray of shape (n_features,), dtype `FEATURE_DTYPE` or `LBP_DTYPE`
         Features.
     integrals : WindowIntegrals
-        Of the windows, the positives first.
+        Integral images of the windows, the positives first.
     n_positives : int
-        How many of them are positives.
+        Number of positives.
     """
 
     def __init__(self, pool: NDArray[np.void], integrals: WindowIntegrals, n_positives: int) -> None:
@@ -74,18 +74,18 @@ class WindowValues:
 
 
 class WindowSamples(WindowValues):
-    """Windows seen through a pool of features.
+    """The binned values of a pool of features in windows.
 
     Parameters
     ----------
     store : BinStore
         The pool, and the bins of windows.
     integrals : WindowIntegrals
-        Of the training windows, the positives first.
+        Integral images of the training windows, the positives first.
     n_positives : int
-        How many of them are positives.
+        Number of positives.
     stayed : ndarray of shape (n_stayed,), dtype intp, optional
-        What the first windows were in the set before; see `BinStore.bins_of`.
+        Indices of the first windows in the previous set; see `BinStore.bins_of`.
     """
 
     def __init__(
@@ -106,25 +106,25 @@ def samples_of(
     n_threads: int,
     space: ReusableBuffer | None = None,
 ) -> WindowSamples:
-    """Return windows seen through a pool of features, on their own.
+    """Return the binned values of a pool of features in windows, with a store of their own.
 
     Parameters
     ----------
     pool : ndarray of shape (n_features,), dtype `FEATURE_DTYPE` or `LBP_DTYPE`
         Features.
     integrals : WindowIntegrals
-        Of the training windows, the positives first.
+        Integral images of the training windows, the positives first.
     n_positives : int
-        How many of them are positives.
+        Number of positives.
     n_threads : int
         Threads that compute the bins; results do not depend on it.
     space : ReusableBuffer, optional
-        Where bins or codes are kept, if not in memory of their own.
+        Buffer for bins or codes; new memory if not given.
 
     Returns
     -------
     WindowSamples
-        Its bins are laid out by its own positives.
+        Limits of its bins are derived from its own positives.
     """
     store = family_of(pool).bin_store(pool, integrals.take(spread_places(n_positives)), n_threads, space)
     return WindowSamples(store, integrals, n_positives)
@@ -144,8 +144,8 @@ def labels_of(n_positives: int, n_samples: int) -> NDArray[np.int8]:
 class TableSamples:
     """Rows of a table of numbers.
 
-    Each distinct value of a column has its own bin, or, where there are more than 256 of them, shares it with
-    its neighbours; each bin then holds about as many distinct values. So copies of a row change no bin.
+    Each distinct value of a column has its own bin. If there are more than 256 of them, neighbouring values share bins,
+    with about equally many distinct values in each; so copies of a row do not change the bins.
 
     Parameters
     ----------

@@ -1,60 +1,60 @@
 """The search for a round's best stump: branch and bound over stale histograms.
 
 The problem
-    A round gives each sample a weight. For every feature of a pool of 10^4 to 10^6 the search wants the split, by a
-    threshold or by a subset of codes, whose loss is least, and of all features the best. A stump's loss depends on two
-    sums only: the weight of the positives that it calls negative and of the negatives that it calls positive. Values
-    are sorted into 256 bins once, so a feature's best split over bins is known from two histograms: the weight of
-    positives and of negatives in each bin. A full scan adds these up anew each round, at the cost of a read of every
-    bin of every sample for every feature. Nearly all of that is wasted: hardly any feature is near the best.
+    A round gives each sample a weight. Among all features of a pool of 10^4 to 10^6, the search looks for the split, by
+    a threshold or by a subset of codes, of least loss. A stump's loss depends on two sums only: the weight of the
+    positives that it calls negative and of the negatives that it calls positive. Values are sorted into 256 bins once,
+    so a feature's best split over bins follows from two histograms: the weight of positives and of negatives in each
+    bin. A full scan computes these in each round, which reads the bin of every sample for every feature. Nearly all of
+    that is wasted: hardly any feature is near the best.
 
 What is kept from round to round
-    Both histograms of every feature (`Histograms`), in whole units, so that what is added can be taken off again
-    without a trace, and the weights that they stand for (`QuantizedWeights`). When weights change, boosting multiplies
-    those of the samples that it got right by one factor: a change of the class's unit does that for all bins at once.
-    Of the other samples, those whose weight differs most from the one held are added and taken off, until what is left
-    out of date is a tolerable share of all weight (the tolerance, 1e-6 to 0.1). A pass does so for all features.
+    Both histograms of every feature (`Histograms`), in integer units, so that additions can be undone exactly, and the
+    weights that they were computed from (`QuantizedWeights`). When weights change, boosting multiplies those of the
+    samples that it got right by one factor: a change of the class's unit does that for all bins at once. Of the other
+    samples, those whose weights differ most are updated, until what remains out of date is at most a given share of all
+    weight (the tolerance, 1e-6 to 0.1). A pass does so for all features.
 
 Why bounds hold
-    Let `above` and `below` be what the held weights of a class exceed the round's by and fall short of them, summed
-    over all samples (with what bits that were shifted out may come to). Then any sum over any bins is off by no
-    more than that, and so are both errors of any split. A loss that grows with the errors thus lies between its
-    values at errors shifted by these amounts, and so does its least over the splits. `vjcascade.learning.criteria` has
-    a class for each way to make use of that:
+    Let `above` and `below` be the amounts by which the quantized weights of a class exceed those of the round, and fall
+    short of them, summed over all samples (plus an allowance for bits that were shifted out). Then the error of any sum
+    over bins is no larger, and so is that of both errors of any split. A loss that increases with the errors thus lies
+    between its values at errors shifted by these amounts, and so does its minimum over the splits.
+    `vjcascade.learning.criteria` has a class for each way to use that:
 
-    * the weighted error a errors_p + b errors_n (`WeightedError`) is off by a times and b times as much;
-    * the Gini impurity (`GiniImpurity`) rises by at most twice as much as a weight does;
+    * the weighted error a errors_p + b errors_n (`WeightedError`) is off by at most a and b times as much;
+    * the Gini impurity (`GiniImpurity`) changes by at most twice as much as a weight;
     * another concave loss of the two errors (`TwoErrorLoss`) is bounded from the feature's least weighted errors on
       four lines (a, b). The least of a errors_p + errors_n over a feature's splits is concave in a, as the lower
-      envelope of straight lines; so between two of the lines it is no less than the straight line between its values at
-      both, and what the loss asks for at any step alpha is such a value (`vjcascade.boosters.bounds`).
+      envelope of straight lines; so between two of the lines it is at least the linear interpolation of its values on
+      both, and the loss at any step alpha is computed from such a value (`vjcascade.boosters.bounds`).
 
 Branch and bound
-    1. A pass gives each feature a lower bound. The `N_LIKELY` features that look best are measured exactly, over bins,
+    1. A pass gives each feature a lower bound. The `N_LIKELY` most promising features are measured exactly, over bins,
        with the round's own weights. The n-th least of these values is the threshold, or the value of the better
        constant classifier if that is less: a feature whose lower bound is above it is pruned.
-    2. If more than `SHARE_FOR_ANOTHER_PASS` of the pool are left open, the tolerance is reduced and there is
-       another pass: to bring all histograms nearer costs less than so many exact values.
-    3. If more than `FEW_OPEN` are left open, their bounds are refined: copies of their histograms are brought nearer
-       still, by the bins of few samples, where an exact value reads those of all.
+    2. If more than `SHARE_FOR_ANOTHER_PASS` of the pool remain open, the tolerance is reduced and there is another
+       pass: updating all histograms costs less than so many exact values.
+    3. If more than `FEW_OPEN` remain open, their bounds are refined: copies of their histograms are updated further,
+       which reads the bins of few samples, while an exact value reads those of all.
     4. The open features are measured exactly, lowest bound first, in batches; every batch may lower the threshold and
        so prune the rest.
-    5. How many were left open tells whether the next round's first pass may be looser or should be tighter.
+    5. The number of features that remained open sets the tolerance of the next round's first pass.
 
 Why the result is that of a full scan
-    Only features are left out whose lower bound is above the threshold, and the n best of those measured are at or
-    below it; after the last pass, the threshold only falls. Values that decide are computed from the round's own
-    weights, never from stale ones. Bounds of rounding are added wherever floats are summed in another order. So the
-    features found, and of equal ones the first, are those that a full scan over bins finds; the tolerance, the number
-    of threads and the guesses decide how long it takes, and nothing else. The tests compare every round of real runs
-    with full scans.
+    Only features whose lower bound is above the threshold are pruned, and the n best of those measured are at or below
+    it; after the last pass, the threshold only decreases. Decisions are based on values from the round's own weights,
+    never from stale ones. Bounds of rounding errors are added wherever floats are summed in another order. So the
+    features found, and the first of equal ones, are those that a full scan over bins finds; the tolerance, the number
+    of threads and the guesses only affect the time it takes. The tests compare every round of real runs with full
+    scans.
 
     The `N_EXACT` best features are then split at their real values rather than at bins, and the booster chooses among
     these stumps and the two constant ones.
 
-    Two exceptions. A concave loss without bounds is computed only for the `N_GUIDED` features that are best by a guide
-    that ranks nearly as it does, a line that touches it at a good guess or a Gini impurity. And features that over bins
-    do no better than the better constant classifier are pruned, though a cut at their real values might.
+    There are two exceptions. A concave loss without bounds is computed only for the `N_GUIDED` best features by a guide
+    that ranks similarly, a tangent at a good guess or a Gini impurity. And features that are no better over bins than
+    the better constant classifier are pruned, though a split at their real values might be.
 """
 
 from __future__ import annotations
@@ -85,32 +85,32 @@ if TYPE_CHECKING:
     from vjcascade.learning.trees import Tree
 
 N_EXACT = 8
-"""Features with the least binned loss whose thresholds are then set on the real values."""
+"""Features of least binned loss whose thresholds are then set on the real values."""
 
 N_GUIDED = 512
-"""Features for which a loss without bounds is computed, over bins: the best by the booster's guide."""
+"""Best features by the booster's guide, for which a loss without bounds is computed over bins."""
 
 N_LIKELY = 128
-"""At least so many features are measured exactly in each pass; their values set the threshold for bounds."""
+"""Fewest features that are measured exactly in each pass; their values set the threshold for bounds."""
 
 FEW_OPEN = 128
-"""So few features are measured exactly at once: to refine their bounds would not be less work."""
+"""Up to so many open features are measured exactly at once: refining their bounds would not be less work."""
 
 BATCH = 512
-"""Open features are measured in batches, lest those that the first of them would prune be measured."""
+"""Open features measured at a time: the values of a batch may prune those of the next."""
 
 N_PROBES = 64
-"""Features, evenly spaced in the pool, among which each round's guess at the winner is sought, beside the last best."""
+"""Evenly spaced features that are measured, with the best of the last round, for the guess at the winner."""
 
 SHARE_FOR_ANOTHER_PASS = 0.1
-"""More features left open than this share of the pool are not measured before another pass, with less out of date."""
+"""If a larger share of the pool remains open, there is another pass with a smaller tolerance."""
 
 MAX_PASSES = 4
-"""Bounds that still leave so many features open then will not get much closer."""
+"""Maximum number of passes: after so many, bounds hardly get tighter."""
 
 
 class Search(Protocol):
-    """What boosting needs to know of a search for stumps.
+    """The interface of a search for stumps.
 
     Attributes
     ----------
@@ -121,13 +121,13 @@ class Search(Protocol):
     labels: NDArray[np.int8]
 
     def candidates(self, round_: Round, booster: Booster) -> list[Stump]:
-        """Return stumps among which a round's best is, in the order in which ties are decided."""
+        """Return stumps that include a round's best, in the order in which ties are broken."""
 
     def values(self, feature: int) -> NDArray[np.generic]:
         """Return a feature's values on the training samples."""
 
     def note(self, tree: Tree, vote: Vote) -> None:
-        """Hear of a weak classifier that was added, and what it votes."""
+        """Take note of a weak classifier that was added, and of its votes."""
 
 
 class Found(NamedTuple):
@@ -136,11 +136,11 @@ class Found(NamedTuple):
     Attributes
     ----------
     features : ndarray of shape (n,), dtype intp
-        Their numbers, rising.
+        Their indices, ascending.
     values : ndarray of shape (n,), dtype float64
         Their least loss over bins.
     guides : ndarray of shape (n,), dtype float64, or None
-        For a loss without bounds, by what they were chosen; else None.
+        For a loss without bounds, the values of the guide by which they were selected; otherwise None.
     """
 
     features: NDArray[np.intp]
@@ -148,11 +148,11 @@ class Found(NamedTuple):
     guides: Floats | None = None
 
     def best(self, n: int) -> NDArray[np.intp]:
-        """Return the `n` of least loss, or all if they are fewer, rising."""
+        """Return the `n` features of least loss, or all if there are fewer, ascending."""
         return self.features[indices_of_smallest(self.values, n)] if len(self.features) else self.features
 
     def shortened(self, n: int) -> Found:
-        """Return what is left of it for a search of a pool of which this was a part, if the `n` best are asked for."""
+        """Return the part that is needed to find the `n` best of a pool of which this is a shard."""
         if self.guides is not None or len(self.features) == 0:
             return self
         least = indices_of_smallest(self.values, n)
@@ -160,7 +160,7 @@ class Found(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence[Found]) -> Found:
-        """Return what was found in all parts of a pool, in their order."""
+        """Merge the results of all shards of a pool, in their order."""
         features, values = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
         if all(part.guides is None for part in parts):
             return cls(features, values)
@@ -172,14 +172,14 @@ class Found(NamedTuple):
 def stumps_of(
     features: NDArray[np.intp], samples: SampleValues, round_: Round, booster: Booster, n_threads: int
 ) -> list[Stump]:
-    """Return the best stumps of some features on their real values, in their order, then the two constant ones.
+    """Return the best stumps of some features on their real values, in this order, then the two constant ones.
 
     Parameters
     ----------
     features : ndarray of shape (n,), dtype intp
-        Their numbers.
+        Their indices.
     samples : SampleValues
-        Values.
+        Values of features.
     round_ : Round
         The round's weights.
     booster : Booster
@@ -190,7 +190,7 @@ def stumps_of(
     Returns
     -------
     list of Stump
-        None for features that do no better than the constant ones.
+        Without features that are no better than the constant stumps.
     """
     splits = samples.splits
     values = samples.values(features) if len(features) else np.empty((0, len(samples.labels)))
@@ -213,9 +213,9 @@ class StumpSearch:
     n_threads : int
         Threads; results do not depend on it.
     space : ReusableBuffer, optional
-        Where histograms are kept, if not in memory of their own.
+        Buffer for the histograms; new memory if not given.
     n_in_pool : int, optional
-        Features of the whole pool, where this is the search of a part of it.
+        Number of features in the whole pool, if this searches a shard of it.
     """
 
     def __init__(
@@ -238,8 +238,7 @@ class StumpSearch:
     def candidates(self, round_: Round, booster: Booster) -> list[Stump]:
         """Return a round's best stumps, in the order of their features, then the two constant ones.
 
-        Each of the `N_EXACT` features with the least binned loss comes with the threshold and polarity that
-        are best on its real values.
+        The best stump on real values is returned for each of the `N_EXACT` features of least binned loss.
         """
         features = self.best_features(round_, booster)
         release_pages(self.samples.bins.tiles)
@@ -254,7 +253,7 @@ class StumpSearch:
         return values
 
     def best_features(self, round_: Round, booster: Booster) -> NDArray[np.intp]:
-        """Return the `N_EXACT` features of least loss over bins, rising; without bounds, as far as a guide can tell.
+        """Return the `N_EXACT` features of least loss over bins, ascending; without bounds, approximately.
 
         Parameters
         ----------
@@ -266,7 +265,7 @@ class StumpSearch:
         Returns
         -------
         ndarray of shape (n,), dtype intp
-            Their numbers; fewer than `N_EXACT` in a pool that is smaller.
+            Their indices; fewer than `N_EXACT` in a smaller pool.
         """
         guess = None if booster.loss_is_linear else self.best_of(self._probes, round_, booster)[1:]
         found = self.find(round_, booster, guess)
@@ -282,7 +281,7 @@ class StumpSearch:
         Parameters
         ----------
         features : ndarray of shape (n,), dtype intp
-            Their numbers; at least one.
+            Their indices; at least one.
         round_ : Round
             The round's weights.
         booster : Booster
@@ -298,7 +297,7 @@ class StumpSearch:
         return float(losses[place]), float(errors_p[place]), float(errors_n[place])
 
     def find(self, round_: Round, booster: Booster, guess: tuple[float, float] | None) -> Found:
-        """Return features among which those of least loss over bins are.
+        """Return features that include those of least loss over bins.
 
         Parameters
         ----------
@@ -307,12 +306,12 @@ class StumpSearch:
         booster : Booster
             Judges splits.
         guess : tuple of float or None
-            The class-wise errors of a good split, near which bounds and guides are close; None for a linear loss.
+            The class-wise errors of a good split, near which bounds and guides are tight; None for a linear loss.
 
         Returns
         -------
         Found
-            What searches of parts of the pool find, joined, has the same `Found.best` as what a search of all finds.
+            The merged results of all shards have the same `Found.best` as the result for the whole pool.
         """
         losses = self._losses(round_, booster)
         bounds = booster.loss_bounds(*(guess or (0.0, 0.0)), round_)

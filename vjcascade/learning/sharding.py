@@ -1,19 +1,19 @@
-"""The search for a round's best stump by a cluster: each worker keeps the bins of some features for all samples.
+"""The search for a round's best stump on a cluster: each worker keeps the bins of some features for all samples.
 
-What is on the wire
-    When a stage begins, each worker gets its share of the pool and the pixels of all windows, and makes bins of them.
-    From then on a round sends the weak classifier that was added, some hundred bytes: each worker has the boosting
-    state of its own, and computes the round's weights from it as one machine does. A digest of the weights tells
-    whether they are the same, bit by bit (processors of other kinds may round otherwise); if not, and for the nodes of
-    trees, the weights themselves are sent. Workers answer with the best of their features over bins, and the losses:
-    at most some kilobytes. One machine decides among them, and sets the threshold on the real values, as always.
+Network traffic
+    When a stage begins, each worker gets its shard of the pool and the pixels of all windows, and computes the bins.
+    After that, each round only sends the weak classifier that was added, some hundred bytes: each worker has its own
+    copy of the boosting state, and computes the round's weights from it. A digest shows whether its weights are
+    identical, bit by bit (other processors may round differently); if not, and for the nodes of trees, the weights
+    themselves are sent. Workers return their best features over bins, with losses: a few kilobytes at most. The main
+    process chooses among them, and sets thresholds on the real values, as without a cluster.
 
 Why the result is that of one machine
     Each worker's search finds the best of its features as a full scan over bins would, whatever its histograms are; see
-    `vjcascade.learning.search`. So the best of all are among what they answer.
+    `vjcascade.learning.search`. So the best of all are among the returned ones.
 
 When a worker is lost
-    Another one gets its share, with the state so far. Nothing else is done again.
+    Another one gets its shard, with the current state. Nothing else is repeated.
 """
 
 from __future__ import annotations
@@ -43,29 +43,29 @@ from vjcascade.learning.trees import Tree
 from vjcascade.learning.weak_splits import Stump
 
 PLAIN, WITH_STATE, WITH_FEATURES = range(3)
-"""How much a worker is told: what has changed; the state and the weights as well; how to make its bins, too."""
+"""What is sent to a worker: only changes; also the state and the weights; also the features and windows of its bins."""
 
 _numbers = itertools.count()
 
 
 @dataclass(frozen=True, eq=False)
 class ShardSpec:
-    """What a worker needs to make the bins of some features.
+    """The data from which a worker computes the bins of some features.
 
     Attributes
     ----------
     first : int
-        Number of the first of them in the whole pool.
+        Index of the first feature in the whole pool.
     n_in_pool : int
-        Features of the whole pool.
+        Number of features in the whole pool.
     pool : ndarray of shape (n_features,)
-        They.
+        The features.
     windows : ndarray of shape (n, h, w), dtype uint8
         All training windows, the positives first.
     n_positives : int
-        How many are positives.
+        Number of positives.
     few : ndarray of shape (m, h, w), dtype uint8
-        Positives by which bins are laid out.
+        Positives from which the limits of bins are derived.
     tilted : bool
         Whether the whole pool has tilted features.
     """
@@ -80,7 +80,7 @@ class ShardSpec:
 
 
 class Added(NamedTuple):
-    """A weak classifier that was added: its tree, the features of its stumps in order, and what it votes."""
+    """A weak classifier that was added: its tree, the features of its stumps in order, and its votes."""
 
     tree: Tree
     features: NDArray[np.void]
@@ -89,7 +89,7 @@ class Added(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """The weights of a round as they are."""
+    """The weights of a round."""
 
     positive_part: Floats
     negative_part: Floats
@@ -99,7 +99,7 @@ class Weights(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What a worker is asked in a round.
+    """A request to a worker in a round.
 
     Attributes
     ----------
@@ -108,17 +108,17 @@ class Question(NamedTuple):
     n_rounds : int
         Rounds done.
     added : tuple of Added
-        What was added since the last round that all workers have heard of.
+        Weak classifiers that were added since the last round sent to all workers.
     digest : bytes
-        Of the weights.
+        Digest of the weights.
     probes : ndarray of dtype intp, or None
-        Features, by their numbers in the whole pool, of which the best split is asked for; None for a search.
+        Indices of features in the whole pool whose best split is wanted; None for a search.
     guess : tuple of float or None
         For a search; see `StumpSearch.find`.
     state : BoostingState or None
         The state, for a worker that does not have it.
     weights : Weights or None
-        The weights, if they do not follow from the state.
+        The weights, if the worker cannot compute them from the state.
     """
 
     booster: Booster
@@ -132,7 +132,7 @@ class Question(NamedTuple):
 
 
 Answer = Found | tuple[float, float, float]
-"""Of a search; or the loss and the errors of the best of the probes."""
+"""The result of a search; or the loss and the errors of the best of the probes."""
 
 
 class Shard:
@@ -141,9 +141,9 @@ class Shard:
     Parameters
     ----------
     spec : ShardSpec
-        What they are.
+        The features and windows.
     n_threads : int
-        Of the worker.
+        Threads of the worker.
     """
 
     def __init__(self, spec: ShardSpec, n_threads: int) -> None:
@@ -155,7 +155,7 @@ class Shard:
         self._state = BoostingState.start(samples.labels)
 
     def answer(self, question: Question) -> Answer | None:
-        """Return what is asked for; None if state or weights are not those that the question is about."""
+        """Return the answer; None if state or weights differ from those of the question."""
         self._follow(question)
         if self._state.n_rounds != question.n_rounds:
             return None
@@ -182,7 +182,7 @@ class Shard:
         return found._replace(features=found.features + self._first)
 
     def _follow(self, question: Question) -> None:
-        """Bring the state up to date."""
+        """Update the state."""
         if question.state is not None:
             self._state = question.state
         elif question.n_rounds == 0:
@@ -201,7 +201,7 @@ class Shard:
 
 
 def digest_of(round_: Round) -> bytes:
-    """Return what tells the weights of a round from others."""
+    """Return a digest of the weights of a round."""
     digest = hashlib.blake2b(np.ascontiguousarray(round_.positive_part).data, digest_size=16)
     digest.update(np.ascontiguousarray(round_.negative_part).data)
     digest.update(np.array([round_.positive_weight, round_.negative_weight]).data)
@@ -209,27 +209,27 @@ def digest_of(round_: Round) -> bytes:
 
 
 _shards: dict[str, Shard] = {}
-"""Those of this worker."""
+"""The shards of this worker, by key."""
 
 
 def ask_shard(key: str, spec: ShardSpec | None, n_threads: int, question: Question) -> Answer | None:
-    """On a worker: make a shard, if it is told how, and ask it.
+    """On a worker: make a shard, if `spec` is given, and return its answer.
 
     Parameters
     ----------
     key : str
-        Of the shard.
+        Key of the shard.
     spec : ShardSpec or None
-        How to make it; None if it is there.
+        Features and windows; None if the shard exists.
     n_threads : int
         Threads of the worker.
     question : Question
-        What is asked.
+        The request.
 
     Returns
     -------
     Found, tuple of float, or None
-        The answer; None if the shard is not there, or does not know enough.
+        The answer; None if the shard does not exist, or its state or weights differ.
     """
     if spec is not None:
         _shards[key] = Shard(spec, n_threads)
@@ -238,13 +238,13 @@ def ask_shard(key: str, spec: ShardSpec | None, n_threads: int, question: Questi
 
 
 def drop_shard(key: str) -> None:
-    """On a worker: forget a shard."""
+    """On a worker: delete a shard."""
     _shards.pop(key, None)
 
 
 @dataclass
 class _Part:
-    """A share of the pool, and who has it."""
+    """A shard of the pool, and its worker."""
 
     features: slice
     worker: str
@@ -253,18 +253,18 @@ class _Part:
 
 
 class ShardedSearch:
-    """The search for the best stumps by the workers of a cluster. A context manager: they forget their features.
+    """The search for the best stumps by the workers of a cluster; a context manager that deletes their shards.
 
     Parameters
     ----------
     cluster : Cluster
-        Its workers; those that join later are asked from the next stage on, or when another is lost.
+        The cluster; workers that join later are used from the next stage on, or when another is lost.
     samples : WindowValues
         The whole pool, and all windows.
     windows : ndarray of shape (n, h, w), dtype uint8
         The windows.
     few : ndarray of shape (m, h, w), dtype uint8
-        Positives by which bins are laid out.
+        Positives from which the limits of bins are derived.
     n_threads : int
         Threads of this machine; results do not depend on it.
     """
@@ -295,7 +295,7 @@ class ShardedSearch:
         ]
         self._state: BoostingState | None = None
         self._added: list[Added] = []
-        self._is_told = False
+        self._is_sent = False
         evenly = np.linspace(0, n_features - 1, min(n_features, N_PROBES)).astype(np.intp)
         self._probes = self._first_probes = np.unique(evenly)
 
@@ -316,10 +316,10 @@ class ShardedSearch:
                 self._cluster.is_done(future)
 
     def note(self, tree: Tree, vote: Vote) -> None:
-        """Keep a weak classifier that was added, for the workers."""
+        """Store a weak classifier that was added, for the next request."""
         features = self._samples.pool[[stump.feature for stump in tree.stumps]]
-        if self._is_told:
-            self._added, self._is_told = [], False
+        if self._is_sent:
+            self._added, self._is_sent = [], False
         self._added.append(Added(tree, features, vote.outputs, vote.alpha))
 
     def values(self, feature: int) -> NDArray[np.generic]:
@@ -328,7 +328,7 @@ class ShardedSearch:
         return values
 
     def candidates(self, round_: Round, booster: Booster) -> list[Stump]:
-        """Return what `StumpSearch.candidates` does."""
+        """Return the same as `StumpSearch.candidates`."""
         if round_.state is not self._state:  # another boosting run on the same windows
             self._state, self._added = round_.state, []
         guess = None
@@ -347,7 +347,7 @@ class ShardedSearch:
         probes: NDArray[np.intp] | None,
         guess: tuple[float, float] | None,
     ) -> list[Any]:
-        """Return the answers of all parts of the pool, in their order."""
+        """Return the answers of all shards, in their order."""
         plain = unchecked(booster)
         digest = digest_of(round_)
         weights = Weights(
@@ -394,18 +394,18 @@ class ShardedSearch:
             for i in self._lost(waiting):
                 levels[i] = WITH_FEATURES
                 waiting[i] = self._send(self._parts[i], question(self._parts[i], levels[i]), levels[i])
-        self._is_told = True
+        self._is_sent = True
         return [answers[i] for i in range(len(self._parts))]
 
     def _send(self, part: _Part, question: Question, level: int) -> Any:
-        """Ask the worker of a part of the pool."""
+        """Send a request to the worker of a shard."""
         spec = self._spec(part) if level == WITH_FEATURES else None
         return self._cluster.submit_to(
             part.worker, ask_shard, self._key_of(part), spec, part.n_threads, question
         )
 
     def _lost(self, waiting: Iterable[int]) -> list[int]:
-        """Give what workers had that are lost to others; return which parts of the pool that were."""
+        """Assign the shards of lost workers to others; return the indices of these shards."""
         if not waiting:
             return []
         alive = self._cluster.workers()

@@ -1,4 +1,4 @@
-"""The search for a round's stump in a table: over all cuts of all columns, which are sorted once."""
+"""The search for a round's stump in a table, over all cuts of all columns, which are sorted once."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from vjcascade.learning.weak_splits import THRESHOLDS, Stump, between, ends_of_e
 from vjcascade.parallel import blocks, ordered_map, physical_memory, run_all
 
 BYTES_PER_CELL = 16
-"""What `TableSearch` keeps of each number: itself, its place in the order, and the end of its equals."""
+"""Memory of `TableSearch` per cell: the value, an index of the sorted order, and the end of a run of equal values."""
 
 SHARE_OF_MEMORY = 0.25
-"""What sorted columns may take of the machine's; `StumpSearch` makes do with little more than half as much."""
+"""Share of the machine's memory for sorted columns; `StumpSearch` needs little more than half as much."""
 
 CELLS_PER_TASK = 2**20
-"""With fewer, a thread costs more than it saves."""
+"""With fewer cells, the overhead of a thread exceeds its gain."""
 
 
 def search_of_table(table: Floats, n_positives: int, n_threads: int) -> Search:
-    """Return the search over sorted columns, or, where memory does not allow it, the one over bins.
+    """Return the search over sorted columns, or the one over bins if there is not enough memory.
 
     Parameters
     ----------
     table : ndarray of shape (n_samples, n_features), dtype float64
         Finite; the positives first.
     n_positives : int
-        How many of the rows are positives.
+        Number of positives.
     n_threads : int
         Threads; results do not depend on it.
 
     Returns
     -------
     Search
-        Both find the same stumps, but where a column has more values than there are bins: there, `TableSearch` is the
-        more exact.
+        Both find the same stumps, unless a column has more values than there are bins; then `TableSearch` is more
+        exact.
 
     Examples
     --------
@@ -57,9 +57,9 @@ def search_of_table(table: Floats, n_positives: int, n_threads: int) -> Search:
 class TableSearch:
     """The search for the best stumps over the columns of a table.
 
-    Columns are sorted once. Each round then measures every cut between different values, in one pass. Where
-    `StumpSearch` has bounds, and bins to save memory, this has nothing to prepare: with few columns it is several
-    times quicker, and exact, but it needs sixteen bytes for each number, not nine.
+    Columns are sorted once. Each round then measures every cut between different values, in one pass. Without the
+    bounds and bins of `StumpSearch`, it is several times faster for few columns, and exact, but it needs sixteen bytes
+    for each number instead of nine.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class TableSearch:
         n_points = [2 * int(self._counts[task].sum()) for task in self._tasks]
         self._spaces = [
             (np.empty((2, n), np.int64), np.empty((2, n))) for n in n_points
-        ]  # little is ever written
+        ]  # only a small part is ever written
 
     def candidates(self, round_: Round, booster: Booster) -> list[Stump]:
         """Return the stumps among which a round's best is, in the order of their features, then the two constant ones.
@@ -118,7 +118,7 @@ class TableSearch:
         return [*best, *(THRESHOLDS.constant(side, round_) for side in (1, -1))]
 
     def note(self, tree: Tree, vote: Vote) -> None:
-        """Do nothing: the next round's weights say it all."""
+        """Do nothing: the next round's weights contain all that is needed."""
 
     def values(self, feature: int) -> NDArray[np.generic]:
         """Return a feature's values on the training samples."""
@@ -134,7 +134,7 @@ class TableSearch:
         self._counts[feature] = len(ends)
 
     def _measure(self, task: int, parts: Floats, is_linear: bool) -> tuple[NDArray[np.int64], Floats]:
-        """Return the stumps of some columns, as feature and numbered cut, and their errors; shape (2, n) both."""
+        """Return the stumps of some columns, as feature and number of the cut, and their errors; both shape (2, n)."""
         some, (stumps, errors) = self._tasks[task], self._spaces[task]
         columns = self._order[some], self._ends[some], self._counts[some], parts
         if is_linear:
@@ -145,7 +145,7 @@ class TableSearch:
         return stumps[:, :n], errors[:, :n]
 
     def _stump(self, place: list[int], errors: list[float]) -> Stump:
-        """Return the stump of a feature and a numbered cut."""
+        """Return the stump of a feature and the number of a cut."""
         feature, numbered = place
         cut, turned = divmod(numbered, 2)
         end = self._ends[feature, cut]

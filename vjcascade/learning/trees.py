@@ -24,16 +24,16 @@ ValuesOf = Callable[[int], NDArray[np.generic]]
 class Tree:
     """A small decision tree; a stump is a tree of one node.
 
-    Nodes come breadth first, the root first; leaves are numbered as they are met, left before right.
+    Nodes are in breadth-first order; leaves are numbered in the order of their parents, left before right.
 
     Attributes
     ----------
     stumps : tuple of Stump
         One for each node: feature, and threshold or subset.
     children : ndarray of shape (n_nodes, 2), dtype int32
-        Left and right child: a node if > 0, else minus the number of a leaf.
+        Left and right child: a node if > 0, otherwise minus the number of a leaf.
     sides : ndarray of shape (n_nodes + 1,), dtype int8
-        What each leaf says, -1 or +1.
+        Class of each leaf, -1 or +1.
     """
 
     stumps: tuple[Stump, ...]
@@ -46,7 +46,7 @@ class Tree:
         return cls((stump,), np.array([[0, -1]], np.int32), np.array(stump.sides, np.int8))
 
     def leaves_of(self, values_of: ValuesOf) -> NDArray[np.intp]:
-        """Return the leaf that each sample ends in.
+        """Return the leaf that each sample reaches.
 
         Parameters
         ----------
@@ -68,11 +68,11 @@ class Tree:
 
 
 def grow_tree(search: Search, booster: Booster, round_: Round, max_depth: int) -> Tree:
-    """Grow the best tree, split after split.
+    """Grow a tree greedily.
 
     The root is the booster's best stump. Below it, boosters with real-valued leaves split by their own loss, the
-    others by the weighted error that the loss comes down to at the root's errors; a leaf then says what costs
-    less. A node is split only if that lowers the loss.
+    others by the linearised loss at the root's errors, a weighted error; a leaf then has the class of the larger
+    weight. A node is only split if that lowers the loss.
 
     Parameters
     ----------
@@ -83,12 +83,12 @@ def grow_tree(search: Search, booster: Booster, round_: Round, max_depth: int) -
     round_ : Round
         The round's weights.
     max_depth : int
-        1 for a stump. A round costs a pass over the pool for each node.
+        1 for a stump. Each node takes a search of the pool.
 
     Returns
     -------
     Tree
-        Of at most 2 ** max_depth leaves.
+        With at most 2 ** max_depth leaves.
     """
     root = best_stump(search, booster, round_)
     if max_depth == 1 or root.sides[0] == root.sides[1]:

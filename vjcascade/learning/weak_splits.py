@@ -1,4 +1,4 @@
-"""How the values of a feature are parted in two: by a threshold, or by a subset of codes."""
+"""Splits of a feature's values: by a threshold, or by a subset of codes."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ NO_CODES = (0,) * 8
 
 
 class Update(NamedTuple):
-    """What brings histograms up to date.
+    """Changes of histograms.
 
     Attributes
     ----------
     words : ndarray of shape (n_tiles, n_columns, 8), dtype uint64
         Bins, as in `vjcascade.kernels.tiles`.
     columns, parts : ndarray of shape (n,), dtype uint32
-        Where weights change: of which sample, and in which part of a histogram.
+        The columns of the samples whose weights change, and the part of the histogram.
     changes : ndarray of shape (n,), dtype int32
-        By how many units.
+        Changes in units.
     shift : int
-        Bits to take off all weights before.
+        Bits by which histograms are shifted right first.
     """
 
     words: NDArray[np.uint64]
@@ -50,14 +50,14 @@ class Stump:
     feature : int
         Index in the pool.
     threshold : float32 or float64
-        A sample goes left if its value is below it; without meaning where there is a subset.
+        A sample goes left if its value is below it; unused if there is a subset.
     sides : tuple of int
         Outputs in {-1, +1} on the left and on the right; equal for a constant classifier.
     error_p, error_n : float
         Weight of the positives called negative, and of the negatives called positive.
     subset : tuple of int
-        Of a feature whose values are codes, eight words of 32 bits: a sample goes left if bit ``code & 31`` of word
-        ``code >> 5`` is set. Empty where a threshold decides.
+        For a feature with codes, eight words of 32 bits: a sample goes left if bit ``code & 31`` of word
+        ``code >> 5`` is set. Empty if the split is by a threshold.
     """
 
     feature: int
@@ -68,7 +68,7 @@ class Stump:
     subset: tuple[int, ...] = ()
 
     def goes_left(self, values: NDArray[Any]) -> NDArray[np.bool_]:
-        """Tell which samples go left, by their values of the feature.
+        """Return which samples go left, by their values of the feature.
 
         Examples
         --------
@@ -88,7 +88,7 @@ class Stump:
 
 
 class Splits(ABC):
-    """What a search does differently for values that have an order and for codes."""
+    """The operations of a search that differ between ordered values and codes."""
 
     _fill_points: Callable[[NDArray[np.uint8], Floats, Floats, NDArray[np.int64], Floats], int]
     """The kernel that `points` calls."""
@@ -97,20 +97,20 @@ class Splits(ABC):
     def least_on_lines(
         self, update: Update, histograms: NDArray[np.int32], weight_sums: Floats, lines: Floats, least: Floats
     ) -> None:
-        """Bring histograms up to date, and find each feature's least values of some lines.
+        """Update histograms, and find each feature's least values on some lines.
 
         Parameters
         ----------
         update : Update
-            What is to be done.
+            The changes.
         histograms : ndarray of shape (n_groups, 4096), dtype int32
             As in `vjcascade.kernels.histogram`.
         weight_sums : ndarray of shape (2,), dtype float64
-            What all positives weigh, and all negatives, in units.
+            Total weight of the positives and of the negatives, in units.
         lines : ndarray of shape (n_lines, 2), dtype float64
-            What a unit of the errors on positives and on negatives counts.
+            Coefficients of errors on positives and on negatives, per unit.
         least : ndarray of shape (n_lines, n_groups, 8), dtype float64
-            Is filled.
+            Output.
         """
 
     @abstractmethod
@@ -122,25 +122,25 @@ class Splits(ABC):
         factors: Floats,
         losses: Floats,
     ) -> None:
-        """Bring histograms up to date, and find each feature's least Gini impurity.
+        """Update histograms, and find each feature's least Gini impurity.
 
         Parameters
         ----------
         update : Update
-            What is to be done.
+            The changes.
         histograms : ndarray of shape (n_groups, 4096), dtype int32
             As in `vjcascade.kernels.histogram`.
         weight_sums : ndarray of shape (2,), dtype float64
-            What all positives weigh, and all negatives, in units.
+            Total weight of the positives and of the negatives, in units.
         factors : ndarray of shape (2,), dtype float64
-            What a unit of positives and of negatives weighs.
+            Weight of a unit of positives and of negatives.
         losses : ndarray of shape (n_groups, 8), dtype float64
-            Is filled.
+            Output.
         """
 
     @abstractmethod
     def exact_least_error(self, bins: NDArray[np.uint8], weighted_p: Floats, weighted_n: Floats) -> Floats:
-        """Find each feature's least weighted error over its bins, from the weights as they are.
+        """Find each feature's least weighted error over its bins, with exact weights.
 
         Parameters
         ----------
@@ -157,7 +157,7 @@ class Splits(ABC):
 
     @abstractmethod
     def exact_least_gini(self, bins: NDArray[np.uint8], weighted_p: Floats, weighted_n: Floats) -> Floats:
-        """Find each feature's least Gini impurity over its bins, from the weights as they are.
+        """Find each feature's least Gini impurity over its bins, with exact weights.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class Splits(ABC):
         """
 
     def points(self, bins: NDArray[np.uint8], round_: Round) -> tuple[NDArray[np.int64], Floats]:
-        """Find the splits of some features that may be best, over bins.
+        """Find the splits of some features over bins that may be best.
 
         Parameters
         ----------
@@ -185,7 +185,7 @@ class Splits(ABC):
         Returns
         -------
         counts : ndarray of shape (n_features,), dtype int64
-            How many each feature has, at least one.
+            Number of splits of each feature, at least one.
         errors : ndarray of shape (2, n), dtype float64
             Their class-wise errors, feature by feature.
         """
@@ -216,11 +216,11 @@ class Splits(ABC):
 
     @abstractmethod
     def constant(self, side: int, round_: Round) -> Stump:
-        """Return the stump that says the same of all."""
+        """Return the constant stump with an output for all samples."""
 
 
 class Thresholds(Splits):
-    """Splits of values that have an order: a cut between two of them."""
+    """Splits of ordered values: a cut between two values."""
 
     _fill_points = staticmethod(stump.points_of_cuts)
 
@@ -281,9 +281,9 @@ class Subsets(Splits):
     For every loss here, the best subset is the first few of the codes in rising order of their positives' share of
     the weight, so that in this order a code is as good as a bin. See `vjcascade.kernels.subset`.
 
-    Codes that no sample with weight has are called negative. On windows held out, that errs less than calling them
-    positive, or than OpenCV's rule, for which they are neutral: they then nearly always count as positive.
-    To let codes that differ in one bit lend each other weight helps on easy negatives, but harms on hard ones.
+    Codes without weight in the samples are called negative. On held-out windows, that has fewer errors than calling
+    them positive, or than OpenCV's rule, for which they are neutral, and then nearly always count as positive.
+    Smoothing weights over codes that differ in one bit helps on easy negatives, but is worse on hard ones.
     """
 
     _fill_points = staticmethod(subset.points_of_subsets)
@@ -296,7 +296,7 @@ class Subsets(Splits):
         lines: Floats,
         least: Floats,
     ) -> None:
-        """Write each feature's least value of each line: over codes, the sums of the lighter class."""
+        """Write each feature's least value of each line: the sum, over codes, of the smaller of the two weights."""
         histogram.add_changes(*update, histograms)
         subset.least_on_lines(histograms, lines, least)
 
@@ -347,14 +347,14 @@ THRESHOLDS, SUBSETS = Thresholds(), Subsets()
 
 
 def rising(values: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the order in which values rise; equal ones stay as they are.
+    """Return the stable sorting order of values.
 
-    For float32, whose bits become whole numbers that rise with the value, followed by the place: these are all
-    different, and sorted several times faster than values with their places.
+    Values of float32 are mapped to integers in the same order, with the index in the low bits: these are all different,
+    and sorting them is several times faster than a stable argsort.
     """
     if values.dtype != np.float32:
         return np.argsort(values, kind="stable")
-    bits = (values + np.float32(0)).view(np.uint32)  # one zero of two
+    bits = (values + np.float32(0)).view(np.uint32)  # makes -0 equal to +0
     keys = np.where(bits >> np.uint32(31), ~bits, bits | np.uint32(2**31)).astype(np.uint64) << np.uint64(32)
     keys |= np.arange(len(values), dtype=np.uint64)
     keys.sort()
@@ -362,7 +362,7 @@ def rising(values: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def ends_of_equals(ranked: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the places of the last of equal ones among rising values.
+    """Return the index of the last of each run of equal values in sorted values.
 
     Examples
     --------
@@ -373,13 +373,13 @@ def ends_of_equals(ranked: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def between(low: np.floating, high: np.floating) -> np.floating:
-    """Return a threshold with `low < threshold <= high`, halfway if their dtype has one there."""
+    """Return a threshold with `low < threshold <= high`: the midpoint, unless it rounds to `low`."""
     middle = low.dtype.type((np.longdouble(low) + np.longdouble(high)) / 2)
     return middle if middle > low else high
 
 
 def _below_codes(row: NDArray[np.uint8], round_: Round) -> tuple[NDArray[np.int64], Floats]:
-    """Return the codes that have weight, in the order of `Subsets`, and the weights below each cut between codes."""
+    """Return the codes with weight, in the order of `Subsets`, and the weights below each cut between them."""
     order, below = np.empty(N_BINS, np.int64), np.empty((2, N_BINS + 1))
     n = subset.weights_below(row, round_.positive_part, round_.negative_part, order, below)
     return order[:n], below
