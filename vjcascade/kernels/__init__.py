@@ -1,1 +1,1 @@
-"""Compiled kernels: arrays in, arrays out; no classes, no files."""
+"""Compiled kernels, which read and write arrays only: no classes, no files."""

@@ -1,6 +1,6 @@
-"""All cuts between the values of a table's columns, measured exactly: in small tables, quicker than any bounds.
+"""Exact errors of all cuts between the values of a table's columns: faster than bounds in small tables.
 
-Cuts are numbered as in `vjcascade.kernels.stump.hull_of_cuts`: 2 * cut, and 1 more for the stump that is turned around.
+Cuts are numbered as in `vjcascade.kernels.stump.hull_of_cuts`: 2 * cut, plus 1 for the opposite polarity.
 """
 
 import numpy as np
@@ -12,14 +12,14 @@ from vjcascade.kernels.stump import hull_of_cuts
 
 @kernel
 def hulls_of_columns(
-    order: NDArray[np.uint32],  # IN (n_features, n_samples) samples, by rising value
-    ends: NDArray[np.uint32],  # IN (n_features, n_samples) places in `order` of the last of equal values
-    counts: NDArray[np.int64],  # IN (n_features,) distinct values, so many of `ends`
+    order: NDArray[np.uint32],  # IN (n_features, n_samples) samples, by ascending value
+    ends: NDArray[np.uint32],  # IN (n_features, n_samples) indices in `order` of the last of equal values
+    counts: NDArray[np.int64],  # IN (n_features,) numbers of distinct values, and of `ends`
     parts: NDArray[np.float64],  # IN (n_samples, 2) weight as a positive and as a negative
     stumps: NDArray[np.int64],  # OUT (2, n_points) feature and cut
     errors: NDArray[np.float64],  # OUT (2, n_points) errors_p and errors_n
 ) -> int:
-    """Write each feature's stumps on the lower left hull of each polarity, by rising cut; return how many."""
+    """Write each feature's stumps on the lower left hull of each polarity, by ascending cut; return their number."""
     n_samples = order.shape[1]
     below = np.empty((2, n_samples))
     cuts, points = np.empty(2 * n_samples, np.int64), np.empty((2, 2 * n_samples))
@@ -28,7 +28,7 @@ def hulls_of_columns(
         _add_up(order[f], ends[f], counts[f], parts, below)
         n_hull = hull_of_cuts(below[:, : counts[f]], cuts, points)
         for i in np.argsort(cuts[:n_hull]):
-            if cuts[i] < 2 * (counts[f] - 1):  # the last one has nothing above it
+            if cuts[i] < 2 * (counts[f] - 1):  # there is nothing above the last one
                 stumps[0, n], stumps[1, n] = f, cuts[i]
                 errors[0, n], errors[1, n] = max(points[0, i], 0.0), max(points[1, i], 0.0)
                 n += 1
@@ -45,7 +45,7 @@ def least_of_columns(
     stumps: NDArray[np.int64],  # OUT (2, n_points) feature and cut
     errors: NDArray[np.float64],  # OUT (2, n_points) errors_p and errors_n
 ) -> int:
-    """Write the stumps whose errors sum to the least of all, but for a tolerance, in rising order; return how many."""
+    """Write the stumps of least total error, within a tolerance, in ascending order; return their number."""
     below = np.empty((2, order.shape[1]))
     least = np.inf
     n = 0

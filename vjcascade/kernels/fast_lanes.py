@@ -1,16 +1,15 @@
-"""One stage of a cascade on eight or sixteen windows, less exactly than OpenCV, but sure of what it says.
+"""One stage of a cascade on eight or sixteen windows, in reduced precision, with exact decisions.
 
-Sums of votes are in float32, where OpenCV takes float64, and in another order. Windows whose sums lie so near the
-threshold that rounding might matter, a few in a million, are left undecided, and
+Sums of votes are in float32, where OpenCV uses float64, and in another order. Windows whose sums are so close to the
+threshold that rounding could matter, a few in a million, are left undecided, and
 `vjcascade.kernels.lanes.exact_stage` decides them.
 
-What a scan waits for is reading corners. Here most of them are read with 16 bits: a sum of rectangles with whole
-weights modulo 2**16 is the value itself wherever that fits into 16 bits, however large the integral image has become;
-and that is so for 19 of 20 features of the models that people use. Twice as many windows fit into a register then.
+Reading of corners dominates the time of a scan. Here most are read with 16 bits: a sum of rectangles with integer
+weights modulo 2**16 is exact if it fits into 16 bits, however large the integral image is; this holds for 19 of 20
+features in common models. Then twice as many windows fit into a register.
 
-Nodes are in the order of `vjcascade.detection.fast_nodes`: trees of one size, and in them features of one shape, stand
-together. A vote is a sum: of a number that the stage starts with, and of what each node adds in the lanes that reach it
-and go left.
+Nodes are in the order of `vjcascade.detection.fast_nodes`: grouped by the size of trees, and then by the shape of
+features. The sum of a stage is a constant, plus a number from each node in the lanes that reach it and go left.
 """
 
 from __future__ import annotations
@@ -44,33 +43,33 @@ from vjcascade.kernels.lanes import (
 )
 
 LONG, EDGE, LINE, CHECKERBOARD, TWO = range(5)
-"""Shapes of features: any, read with 32 bits, and those that are read with 16: with shared corners, or of two
+"""Shapes of features: any shape, read with 32 bits; and shapes read with 16 bits, with shared corners, or of two
 rectangles."""
 
 UNDECIDED = 32
-"""From this bit on, `quick_stage` tells which windows it leaves undecided."""
+"""First bit of the undecided windows in the result of `quick_stage`."""
 
 MAX_TREE = 3
-"""Most nodes of a tree here: a root and its children."""
+"""Largest number of nodes in a tree: a root and two children."""
 
 SHORT = ir.IntType(16)
 N_BOUNDS = 3
 
 MARK, FLIP, THRESHOLD, GAIN, OFFSETS, NUMBER, N_COLUMNS = 0, 1, 2, 3, 4, 11, 12
-"""Columns of `fast_nodes`: shape, and from bit 8 and 16 on the weights of two rectangles; for the child of a tree of
-two nodes -1 if it lies to the right, else 0; bits of the threshold, and of what going left adds to the sum of the
-stage; offsets and distances of corners, and in the last column of long shapes and of LBP the number of the node in
-the exact tables."""
+"""Columns of `fast_nodes`: shape, and from bits 8 and 16 on the weights of two rectangles; for the child in a tree of
+two nodes, -1 if it is the right one, otherwise 0; bits of the threshold, and of the number that going left adds to the
+sum of the stage; offsets and distances of corners; and in the last column, for long shapes and LBP, the index of the
+node in the exact tables."""
 
 
 class _Node:
-    """A node on the lanes of a stage."""
+    """A node, evaluated on the lanes of a stage."""
 
     def __init__(self, stage: _FastStage, node: Value) -> None:
         self.stage, self.builder, self.node = stage, stage.builder, node
 
     def item(self, column: int) -> Value:
-        """Load one of `fast_nodes`."""
+        """Load a column of `fast_nodes`."""
         return self.stage.item("fast_nodes", self.node, column, N_COLUMNS)
 
     def spread_float(self, column: int) -> Value:
@@ -82,7 +81,7 @@ class _Node:
         return [self.builder.sext(self.item(OFFSETS + i), INDEX) for i in range(first, end)]
 
     def exact_items(self, array: str, n_columns: int, wanted: range) -> list[Value]:
-        """Load items of the node from a table of the exact path."""
+        """Load items of the node from a table of the exact model."""
         number = self.builder.sext(self.item(NUMBER), INDEX)
         return [self.stage.item(array, number, i, n_columns) for i in wanted]
 
@@ -91,7 +90,7 @@ class _Node:
         return [self.builder.zext(item, INDEX) for item in self.exact_items("offsets", n, range(n))]
 
     def went_left(self) -> Value:
-        """Return all bits in the lanes that go left."""
+        """Return a mask with all bits set in the lanes that go left."""
         if self.stage.is_lbp:
             return self.choose({LONG: self._long_code, TWO: self._short_code}, self.stage.lanes(INT))
         ways = {
@@ -108,7 +107,7 @@ class _Node:
         return builder.sext(is_below, self.stage.lanes(INT))
 
     def choose(self, ways: dict[int, Callable[[], Value]], kind: ir.VectorType) -> Value:
-        """Return what the way of the node's shape returns."""
+        """Return the result of the method for the node's shape."""
         builder = self.builder
         result = variable(builder, ir.Constant(kind, ir.Undefined))
         places = {shape: builder.append_basic_block() for shape in ways}
@@ -125,12 +124,12 @@ class _Node:
         return builder.load(result)
 
     def _side(self, offset: Value, distance: Value) -> Value:
-        """Return the far corner less the near one."""
+        """Return the far corner minus the near one."""
         far = self.builder.add(offset, distance)
         return self.builder.sub(self.stage.short(far), self.stage.short(offset))
 
     def _sides(self, n: int) -> list[Value]:
-        """Return, of each of n sides, its far corner less its near one; the last offset is their distance."""
+        """Return, for each of n sides, its far corner minus its near one; the last offset is their distance."""
         *offsets, distance = self.offsets(0, n + 1)
         return [self._side(offset, distance) for offset in offsets]
 
@@ -189,7 +188,7 @@ class _Node:
         return self._is_in_subset([corners[i : i + 4] for i in range(0, 16, 4)])
 
     def _is_in_subset(self, corners: Sequence[Sequence[Value]]) -> Value:
-        """Return whether the code of eight cells, compared with the one in their middle, is in the node's subset."""
+        """Return whether the code of the eight cells around the middle one is in the node's subset."""
         # IN corners, four rows of four
         builder, width = self.builder, self.stage.width
         spans = [[builder.sub(row[i + 1], row[i]) for i in range(3)] for row in corners]
@@ -215,9 +214,9 @@ class _Node:
 
 
 class _FastStage:
-    """A stage with small trees, on the lanes of one block of windows, or of two.
+    """A stage with small trees, on the lanes of one or two blocks of windows.
 
-    Two blocks side by side are read as one.
+    Two adjacent blocks are read as one.
     """
 
     def __init__(
@@ -242,11 +241,11 @@ class _FastStage:
         return data_of(self.context, self.builder, self.kinds[which], self.arguments[which])
 
     def lanes(self, kind: ir.Type) -> ir.VectorType:
-        """Return the type of a value in every lane."""
+        """Return the vector type of all lanes."""
         return ir.VectorType(kind, self.width)
 
     def item(self, array: str, row: Value, column: int, n_columns: int) -> Value:
-        """Load an item of a table of the model."""
+        """Load an item of one of the model's arrays."""
         builder = self.builder
         first = builder.mul(row, ir.Constant(INDEX, n_columns))
         place = builder.add(first, ir.Constant(INDEX, column))
@@ -288,7 +287,7 @@ class _FastStage:
         return builder.load(total)
 
     def _run_trees(self, size: int, ends: tuple[Value, Value], total: Value) -> None:
-        """Run trees of so many nodes."""
+        """Run the trees of a size."""
         builder, ints = self.builder, self.lanes(INT)
         loop = cgutils.for_range_slice(builder, *ends, ir.Constant(INDEX, size), intp=INDEX)
         with loop as (first, _):
@@ -303,7 +302,7 @@ class _FastStage:
                 self._add_gain(node, builder.and_(node.went_left(), builder.xor(root, flip)), total)
 
     def _add_gain(self, node: _Node, taken: Value, total: Value) -> None:
-        """Add what going left at a node brings, in the lanes where all bits are set."""
+        """Add the gain of going left at a node, in the lanes of a mask."""
         builder = self.builder
         gain = spread(builder, node.item(GAIN), self.width)
         votes = builder.bitcast(builder.and_(taken, gain), self.lanes(FLOAT))
@@ -311,15 +310,15 @@ class _FastStage:
 
 
 def _has_fast_nodes(model: Any) -> bool:
-    return bool(model.types[-1].dtype != types.int8)  # int8 stands for what is not there
+    return bool(model.types[-1].dtype != types.int8)  # int8 marks an absent array
 
 
 def _quick_stage(_, planes, shorts, base, scales, starts, model, nodes, stage):  # type: ignore[no-untyped-def]
     """Run one stage on one or two blocks of windows, with sums in float32.
 
-    `starts` are the blocks' first windows, counted from `base`, and their places in `scales`; `nodes` are the
-    stage's first node and the one behind its last. Return as bits which windows surely pass, the first block's
-    lowest, and from bit `UNDECIDED` on those of which that cannot be said.
+    `starts` are the blocks' first windows, relative to `base`, and their indices in `scales`; `nodes` are the stage's
+    first node and the one after its last. Return as bits which windows certainly pass, the first block's lowest, and
+    from bit `UNDECIDED` on which are undecided.
     """
     kinds = (planes, shorts, base, scales, starts, model, nodes, stage)
 
@@ -333,7 +332,7 @@ def _quick_stage(_, planes, shorts, base, scales, starts, model, nodes, stage): 
 
 
 def _wide_stage(_, planes, shorts, base, scales, starts, model, nodes, stage):  # type: ignore[no-untyped-def]
-    """Do the same as `quick_stage` for a block and the one beside it; `starts` has the first one's only."""
+    """Do the same as `quick_stage` for two adjacent blocks; `starts` has only that of the first."""
     kinds = (planes, shorts, base, scales, starts, model, nodes, stage)
 
     def emit(context: Any, builder: Builder, _: Any, arguments: Any) -> Value:

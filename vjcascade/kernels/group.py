@@ -1,11 +1,11 @@
 """Classes of similar boxes: the transitive closure of OpenCV's similarity, without its quadratic cost.
 
-Boxes of one size in one cell of a grid are all similar to each other where the cell is no wider than similar boxes may
-lie apart: they are joined without a look at pairs. Of two such cells, pairs are only looked at as long as the cells are
-not in one class yet, and until one pair is similar.
+Boxes of one size in one cell of a grid are all similar if the cell is no larger than the tolerance of similarity: they
+are joined without comparing pairs. Pairs of boxes from two such cells are only compared until one pair is similar, and
+only if the cells are not in one class yet.
 
-Cells are filed by size class (powers of two), then by row as high as partners may lie apart, then by x. All that may be
-a cell's partners then lie in a few rows of a few size classes, in one stretch of each.
+Cells are sorted by size class (powers of two), then by rows as high as the tolerance, then by x. All possible partners
+of a cell are then in a few rows of a few size classes, contiguous in each row.
 """
 
 import numpy as np
@@ -17,16 +17,16 @@ CELL_DTYPE = np.dtype(
     [
         ("box", np.int32, (4,)),  # smallest x and y of its members, and the width and height of all of them
         ("far", np.int32, (2,)),  # greatest x and y
-        ("begin", np.int64),  # where they stand among the members of all cells
+        ("begin", np.int64),  # their index among the members of all cells
         ("end", np.int64),
     ]
 )
-"""Boxes of one size that lie close together."""
+"""A cell: boxes of one size that are close together."""
 
 
 @kernel
 def root_of(parents: NDArray[np.int32] | NDArray[np.int64], box: int) -> int:
-    """Return the first member of a box's class so far, and shorten the way to it."""
+    """Return the first member of a box's class so far, the root of its tree, with path compression."""
     # IN, OUT parents (n,)
     while parents[box] != box:
         parents[box] = parents[parents[box]]
@@ -36,7 +36,7 @@ def root_of(parents: NDArray[np.int32] | NDArray[np.int64], box: int) -> int:
 
 @kernel
 def similar(boxes: NDArray[np.int32], a: int, b: int, eps: float) -> bool:
-    """Tell whether all four sides of two boxes are close, measured by the smaller width and height."""
+    """Return whether all four sides of two boxes are close, relative to the smaller width and height."""
     # IN boxes (n, 4): x, y, w, h
     smaller = min(boxes[a, 2], boxes[b, 2]) + min(boxes[a, 3], boxes[b, 3])
     delta = eps * np.float64(smaller) * 0.5
@@ -58,8 +58,8 @@ def first_of_row(
     row: int,
     x: float,
 ) -> int:
-    """Return the first place among those of a size class that is in a later row, or in this row from x on."""
-    # IN boxes (n, 4), filed (n,) boxes in their order, rows (n,) the row of each place; begin, end: of the class
+    """Return the first index in a size class that is in a later row, or in this row from x on."""
+    # IN boxes (n, 4), filed (n,) boxes in sorted order, rows (n,) the row of each; begin, end: of the class
     while begin < end:
         middle = (begin + end) // 2
         if rows[middle] < row or (rows[middle] == row and boxes[filed[middle], 0] < x):
@@ -73,8 +73,8 @@ def first_of_row(
 def fill_cells(
     boxes: NDArray[np.int32], eps: float, slots: NDArray[np.int32], first_members: NDArray[np.int32]
 ) -> None:
-    """Tell for each box the first one that has its size and lies in its cell of the grid for that size."""
-    # IN boxes (n, 4); slots (a power of two > n,) a hash table, -1 where nothing is; OUT first_members (n,)
+    """Find for each box the first one with the same size in the same cell of the grid for that size."""
+    # IN boxes (n, 4); slots (a power of two > n,) a hash table, -1 if empty; OUT first_members (n,)
     last = len(slots) - 1
     for a in range(len(boxes)):
         first_members[a] = a
@@ -112,8 +112,8 @@ def list_cells(
     cells: NDArray[np.void],
     members: NDArray[np.int32],
 ) -> None:
-    """List the members of each cell, one cell after the other, and where they lie."""
-    # IN boxes (n, 4), first_members (n,), leaders (n_cells,) the first member of each cell, in rising order;
+    """List the members of all cells, cell by cell, and the extent of each cell."""
+    # IN boxes (n, 4), first_members (n,), leaders (n_cells,) the first member of each cell, ascending;
     # OUT cells (n_cells,) of CELL_DTYPE, members (n,)
     cell_of = np.empty(len(boxes), np.int32)
     for cell in range(len(cells)):
@@ -143,7 +143,7 @@ def list_cells(
 
 @kernel
 def are_near(cells: NDArray[np.void], a: int, b: int, eps: float) -> bool:
-    """Tell whether members of two cells may be similar, by where they lie at most."""
+    """Return whether members of two cells may be similar, by the extents of the cells."""
     # IN cells (n_cells,) of CELL_DTYPE
     box_a, box_b, far_a, far_b = cells[a]["box"], cells[b]["box"], cells[a]["far"], cells[b]["far"]
     delta = eps * np.float64(min(box_a[2], box_b[2]) + min(box_a[3], box_b[3])) * 0.5
@@ -160,7 +160,7 @@ def are_near(cells: NDArray[np.void], a: int, b: int, eps: float) -> bool:
 def have_similar(
     boxes: NDArray[np.int32], members: NDArray[np.int32], cells: NDArray[np.void], a: int, b: int, eps: float
 ) -> bool:
-    """Tell whether any member of a cell is similar to any of another."""
+    """Return whether any member of a cell is similar to any of another."""
     # IN boxes (n, 4), members (n,), cells (n_cells,) as above
     for i in range(cells[a]["begin"], cells[a]["end"]):
         for j in range(cells[b]["begin"], cells[b]["end"]):
@@ -182,10 +182,10 @@ def join_similar(
     eps: float,
     parents: NDArray[np.int32],
 ) -> None:
-    """Join the classes of cells that have similar boxes, for the cells at some places."""
+    """Join the classes of cells that have similar boxes, for the cells at some indices."""
     # IN boxes, members, cells as above; filed, rows as above, of cells; spans (n_sizes, 2) begin and end of each size
-    # class, reaches (n_sizes, 2) how far the corners of partners may lie apart and its greatest size, places (n,) to
-    # look at; IN, OUT parents (n,), in which the members of each cell have one root
+    # class, reaches (n_sizes, 2) largest distance of partners' corners and largest size in the class, places (n,)
+    # indices to process; IN, OUT parents (n,), in which the members of each cell have one root
     corners = cells["box"]
     for i in places:
         a = filed[i]
@@ -193,7 +193,7 @@ def join_similar(
         size = np.float64(corners[a, 2]) + np.float64(corners[a, 3])
         for k in range(len(spans)):
             begin, end, reach = spans[k, 0], spans[k, 1], reaches[k, 0]
-            # Larger boxes look for smaller ones. Sides of similar boxes differ by eps times the smaller size at most.
+            # Larger boxes search for smaller ones. Sides of similar boxes differ by eps times the smaller size at most.
             if begin > i or reaches[k, 1] * (1 + 2 * eps) + 1 < size:
                 continue
             x, far_x = np.float64(corners[a, 0]) - reach, np.float64(cells[a]["far"][0]) + reach
@@ -214,7 +214,7 @@ def join_similar(
 
 @kernel
 def number_classes(parents: NDArray[np.int32], labels: NDArray[np.int32]) -> int:
-    """Number the classes by their first members; return how many there are."""
+    """Number the classes by their first members; return their number."""
     # IN, OUT parents (n,); OUT labels (n,)
     n_classes = 0
     for box in range(len(parents)):
@@ -265,7 +265,7 @@ def lies_inside(
     eps: float,
     inside: NDArray[np.bool_],
 ) -> None:
-    """Mark boxes that lie inside another, a little enlarged, that more windows speak for."""
+    """Mark boxes that are inside a slightly enlarged other box with more windows."""
     # IN boxes (n, 4), counts (n,), filed, rows, spans, reaches as above; OUT inside (n,)
     for i in range(len(boxes)):
         inside[i] = False
@@ -306,9 +306,9 @@ def take_overlapping(
     next_left: NDArray[np.int64],
     owners: NDArray[np.int32],
 ) -> None:
-    """Keep the best boxes, one after the other, and have each take those that are left and overlap it by more."""
-    # IN boxes, filed, rows, spans, reaches as above; best_first (m,) boxes to look at; IN, OUT next_left (n + 1,) a way
-    # from each place to the first one from there on that is left, owners (n,) the box that took each, -1 while left
+    """Keep the best boxes, one after the other, and suppress the remaining ones that overlap each by more."""
+    # IN boxes, filed, rows, spans, reaches as above; best_first (m,) boxes to process; IN, OUT next_left (n + 1,) links
+    # from each index towards the next remaining one, owners (n,) the box that suppressed each, -1 if remaining
     for a in best_first:
         if owners[a] >= 0:
             continue

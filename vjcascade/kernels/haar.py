@@ -1,8 +1,7 @@
 """Haar feature values of many windows at once, and their bins.
 
-Samples lie along the last axis ("corner-major"): row `r` of `corners` holds integral-image corner `r` of every
-window, so a feature is a few vector operations over samples. The float operations and their order are those of
-OpenCV's detector.
+Samples are on the last axis: row `r` of `corners` contains integral-image corner `r` of every window, so a feature
+takes a few vector operations over samples. The float operations and their order are those of OpenCV's detector.
 """
 
 import numpy as np
@@ -14,13 +13,13 @@ from vjcascade.kernels.scan import window_scale
 from vjcascade.kernels.tiles import GROUPS, TILE, put_rows
 
 N_BINS = 256
-"""Bins of a feature: what one byte can count."""
+"""Bins of a feature, as many as a byte has values."""
 
 LEAST_SPAN = 1e-4
-"""Where all positives have nearly one value, it and what lies below and above it fall into bins of their own."""
+"""Smallest relative span of a feature's bins, for features with nearly the same value on all positives."""
 
 SAMPLES_AT_ONCE = 256
-"""Samples that are binned together: the differences of corners that a tile's features share stay in a cache."""
+"""Samples binned at a time, so that the differences of corners shared by features stay in the cache."""
 
 
 @kernel
@@ -84,18 +83,18 @@ def feature_values(
 
 @kernel
 def bin_edges(
-    corners: NDArray[np.int32],  # IN (n_corners, n_samples) of a few positives that stand for all
-    pairs: NDArray[np.uint32],  # IN (n_pairs, 2) corners whose difference is wanted
+    corners: NDArray[np.int32],  # IN (n_corners, n_samples) of a sample of the positives
+    pairs: NDArray[np.uint32],  # IN (n_pairs, 2) corners to subtract
     places: NDArray[
         np.uint32
     ],  # IN (n_features, 3, 2) of each rectangle, the pairs of its upper and lower corners
     weights: NDArray[np.float32],  # IN (n_features, 3)
     inverse_norms: NDArray[np.float32],  # IN (n_samples,)
-    margin: np.float32,  # what to add on either side, as a share of what lies between
-    lowest: NDArray[np.float32],  # OUT (n_features,) where bin 0 begins
+    margin: np.float32,  # extension on either side, relative to the span
+    lowest: NDArray[np.float32],  # OUT (n_features,) lower limit of bin 0
     per_unit: NDArray[np.float32],  # OUT (n_features,) bins per unit of value
 ) -> None:
-    """Spread each feature's bins from the second smallest to the second largest of the samples' values, and beyond."""
+    """Let each feature's bins span the second smallest to the second largest of the samples' values, plus margins."""
     n_samples = len(inverse_norms)
     differences, values = np.empty((len(pairs), n_samples), np.float32), np.empty(n_samples, np.float32)
     _fill_differences(corners, pairs, 0, n_samples, differences)
@@ -122,11 +121,11 @@ def bin_tiles(
     weights: NDArray[np.float32],  # IN (n_features, 3)
     inverse_norms: NDArray[np.float32],  # IN (n_samples,)
     per_unit: NDArray[np.float32],  # IN (n_features,)
-    offsets: NDArray[np.float32],  # IN (n_features,) what of a value in bins lies below bin 0
-    columns: NDArray[np.uint32],  # IN (n_samples,) where in the tiles each sample belongs
+    offsets: NDArray[np.float32],  # IN (n_features,) lower limit of bin 0, in bins
+    columns: NDArray[np.uint32],  # IN (n_samples,) column of each sample in the tiles
     words: NDArray[np.uint64],  # OUT (n_tiles, n_columns, GROUPS) the features' tiles
 ) -> None:
-    """Write every value's bin; values beyond the edges go into the first and the last bin."""
+    """Write every value's bin; values outside of the span go into the first and the last bin."""
     n_features, n_samples = len(places), len(inverse_norms)
     differences = np.empty((len(pairs), SAMPLES_AT_ONCE), np.float32)
     values = np.empty((TILE, SAMPLES_AT_ONCE), np.float32)
@@ -156,7 +155,7 @@ def _fill_differences(
     n: int,
     differences: NDArray[np.float32],  # OUT (n_pairs, n or more) of `n` samples from `start` on
 ) -> None:
-    """Write differences of corners: features share them, and a rectangle's sum is the difference of two."""
+    """Write differences of corners: a rectangle's sum is the difference of two, and features share them."""
     for k in range(len(pairs)):
         p0, p1 = corners[pairs[k, 0], start : start + n], corners[pairs[k, 1], start : start + n]
         out = differences[k]
@@ -174,9 +173,9 @@ def _fill_by_differences(
     offset: np.float32,
     values: NDArray[np.float32],  # OUT (n_samples,)
 ) -> None:
-    """Write one feature's values, those of `feature_values`, in other units and less an offset.
+    """Write one feature's values, as in `feature_values`, but scaled and minus an offset.
 
-    Sums over rectangles are whole numbers: below 2 ** 24, so in windows of up to 65,793 pixels, they are exact.
+    Sums over rectangles are integers, which are exact below 2 ** 24, that is, in windows of up to 65,793 pixels.
     """
     w0, w1, w2 = weights[0], weights[1], weights[2]
     a0, a1 = differences[places[0, 0]], differences[places[0, 1]]
@@ -194,6 +193,6 @@ def _fill_by_differences(
 
 @kernel
 def _fill_bins(values: NDArray[np.float32], bins: NDArray[np.uint8]) -> None:  # IN, OUT (n,)
-    """Write the bins of values that count in bins."""
+    """Write the bins of values whose unit is a bin."""
     for i in range(len(values)):
         bins[i] = np.uint8(np.int32(max(np.float32(0), min(np.float32(N_BINS - 1), values[i]))))

@@ -1,9 +1,8 @@
-"""Histograms: the weight in each bin of a feature, in whole units.
+"""Histograms: the weight in each bin of a feature, in integer units.
 
-Whole numbers, so that what is added today can be taken off tomorrow without a trace. The weights of positives are one
-part of a histogram, those of negatives the other. Eight neighbouring features, a group, lie together bin by bin, as
-their bytes do in `vjcascade.kernels.tiles`: in steps of eight, sums over bins and extremes of them are found for all
-eight at once.
+Integers, so that additions can be undone exactly. The weights of positives are one part of a histogram, those of
+negatives the other. Eight adjacent features, a group, are interleaved bin by bin, like their bytes in
+`vjcascade.kernels.tiles`: sums over bins, and their extremes, are computed for all eight at once.
 """
 
 import numpy as np
@@ -14,30 +13,30 @@ from vjcascade.kernels.haar import N_BINS
 from vjcascade.kernels.tiles import GROUP, GROUPS
 
 PART = N_BINS * GROUP
-"""Items of a part of a group's histograms."""
+"""Items in a part of a group's histograms."""
 
 N_CUTS = (N_BINS - 1) * GROUP
-"""Items of a group that belong to a cut with bins on both sides."""
+"""Items of a group for cuts with bins on both sides."""
 
 WHOLE = 2.0**30
-"""What all weight is scaled to: extremes are looked for among whole numbers, several at once."""
+"""All weight is scaled to this: extremes are searched among integers, several at once."""
 
 CLEAR = 31
-"""As a number of bits to take off a histogram: all."""
+"""A shift that clears a histogram."""
 
 
 @kernel
 def add_changes(
     words: NDArray[np.uint64],  # IN (n_tiles, n_columns, GROUPS) bins
     columns: NDArray[np.uint32],  # IN (n_changes,) of the samples whose weights change
-    parts: NDArray[np.uint32],  # IN (n_changes,) where the part begins that changes: 0 or PART
-    changes: NDArray[np.int32],  # IN (n_changes,) by how much
-    shift: int,  # bits to take off all weights before, or `CLEAR`
+    parts: NDArray[np.uint32],  # IN (n_changes,) start of the part that changes: 0 or PART
+    changes: NDArray[np.int32],  # IN (n_changes,) amounts
+    shift: int,  # bits by which all weights are shifted right first, or `CLEAR`
     histograms: NDArray[np.int32],  # IN and OUT (n_tiles * GROUPS, 2 * PART)
 ) -> None:
-    """Bring histograms up to date.
+    """Update histograms.
 
-    What is read here and there is copied near before: memory gives many lines at once much faster than one by one.
+    Scattered items are first copied into buffers: memory delivers many lines at once much faster than one by one.
     """
     near = np.empty(histograms.shape[1], np.int32)
     taken = np.empty((GROUPS, len(columns)), np.uint64)
@@ -63,7 +62,7 @@ def _add_to_group(
     changes: NDArray[np.int32],  # IN (n,)
     histograms: NDArray[np.int32],  # IN and OUT (2 * PART,)
 ) -> None:
-    """Add changes to eight features in one pass: eight chains of additions hide each other's latency."""
+    """Add changes to eight features in one pass, so that eight independent chains of additions hide their latency."""
     for i in range(len(changes)):
         word, part, change = words[i], parts[i], changes[i]
         for lane in range(GROUP):
@@ -83,7 +82,7 @@ def add_changes_and_measure(
     lines: NDArray[np.float64],  # IN (n_lines, 2)
     least: NDArray[np.float64],  # OUT (n_lines, n_tiles * GROUPS, GROUP)
 ) -> None:
-    """Bring histograms up to date and find the least values of lines, tile by tile, while they are in a cache."""
+    """Update histograms and find the least values of lines, tile by tile, while they are in the cache."""
     for tile in range(len(words)):
         own = slice(GROUPS * tile, GROUPS * tile + GROUPS)
         add_changes(words[tile : tile + 1], columns, parts, changes, shift, histograms[own])
@@ -93,13 +92,13 @@ def add_changes_and_measure(
 @kernel
 def least_on_lines(
     histograms: NDArray[np.int32],  # IN (n_groups, 2 * PART)
-    weight_sums: NDArray[np.float64],  # IN (2,) what all positives weigh, and all negatives
+    weight_sums: NDArray[np.float64],  # IN (2,) total weight of the positives and of the negatives
     lines: NDArray[np.float64],  # IN (n_lines, 2)
     least: NDArray[np.float64],  # OUT (n_lines, n_groups, GROUP)
 ) -> None:
     """Write for each line (a, b) and feature the least a * errors_p + b * errors_n over all cuts and both polarities.
 
-    A cut has bins on both sides: the two constant weak classifiers are no feature's.
+    A cut has bins on both sides, so the two constant weak classifiers are not included.
     """
     below_p, below_n = np.empty(PART, np.int32), np.empty(PART, np.int32)
     rest, spare = np.empty(PART, np.int32), np.empty(PART, np.int32)
@@ -125,12 +124,12 @@ def least_on_lines(
 def least_gini(
     histograms: NDArray[np.int32],  # IN (n_groups, 2 * PART)
     weight_sums: NDArray[np.float64],  # IN (2,)
-    factors: NDArray[np.float64],  # IN (2,) what a unit of positives and of negatives weighs
+    factors: NDArray[np.float64],  # IN (2,) weight of a unit of positives and of negatives
     losses: NDArray[np.float64],  # OUT (n_groups, GROUP)
 ) -> None:
     """Write the least sum of both sides' 2 P N / (P + N) over all cuts with bins on both sides.
 
-    In float32: off by up to a millionth of what the masses come to.
+    Computed in float32, with errors of about a millionth of all weight.
     """
     below_p, below_n = np.empty(PART, np.int32), np.empty(PART, np.int32)
     sums, least = np.empty(PART, np.int32), np.empty(GROUP, np.int32)
@@ -154,14 +153,14 @@ def least_gini(
 
 @kernel
 def _copy(items: NDArray[np.int32], into: NDArray[np.int32]) -> None:  # IN, OUT (n,)
-    """Copy items in the one way that is compiled to vectors."""
+    """Copy items, in the form that the compiler vectorises."""
     for i in range(len(items)):
         into[i] = items[i]
 
 
 @kernel
 def _sum_up(histograms: NDArray[np.int32], below: NDArray[np.int32]) -> None:  # IN, OUT (PART,)
-    """Write eight features' weights up to each bin."""
+    """Write eight features' cumulative weights, up to and including each bin."""
     for i in range(GROUP):
         below[i] = histograms[i]
     for i in range(GROUP, PART):
@@ -171,8 +170,8 @@ def _sum_up(histograms: NDArray[np.int32], below: NDArray[np.int32]) -> None:  #
 @kernel
 def _fold_min(
     items: NDArray[np.int32], least: NDArray[np.int32]
-) -> None:  # IN and lost (PART,), OUT (GROUP,)
-    """Write eight features' least items over all cuts: halves are laid upon each other until eight are left."""
+) -> None:  # IN, overwritten (PART,), OUT (GROUP,)
+    """Write eight features' smallest items over all cuts, by folding halves together until eight items remain."""
     half, n = PART // 2, N_CUTS - PART // 2
     while half >= GROUP:
         near, far = items[:n], items[half : half + n]
@@ -184,8 +183,8 @@ def _fold_min(
 
 
 @kernel
-def _fold_max(items: NDArray[np.int32], greatest: NDArray[np.int32]) -> None:  # IN and lost, OUT (GROUP,)
-    """Write eight features' greatest items over all cuts."""
+def _fold_max(items: NDArray[np.int32], greatest: NDArray[np.int32]) -> None:  # IN, overwritten, OUT (GROUP,)
+    """Write eight features' largest items over all cuts."""
     half, n = PART // 2, N_CUTS - PART // 2
     while half >= GROUP:
         near, far = items[:n], items[half : half + n]

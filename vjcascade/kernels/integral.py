@@ -14,8 +14,8 @@ def fill_integrals(
 ) -> None:
     """Fill the plain integral image and, unless it has no rows, the squared one."""
     # IN gray (h, w), step as in `deinterleave_row`; OUT total, squared (h + 1, a multiple of the step, at least w +
-    # 1): without steps, at [y, x] the sum over gray[:y, :x]; what is behind is left as it is. Both wrap; sums of
-    # windows stay right, squared ones (modulo 2**32) up to 66,051 pixels.
+    # 1): with step 1, at [y, x] the sum over gray[:y, :x]; columns after that are not written. Both wrap; sums over
+    # windows are still exact, squared ones (modulo 2**32) up to 66,051 pixels.
     height, width = gray.shape
     above, above_squared = np.zeros(width + 1, np.int32), np.zeros(width + 1, np.uint32)
     row, row_squared = np.zeros(width + 1, np.int32), np.zeros(width + 1, np.uint32)
@@ -51,7 +51,7 @@ def fill_tilted(gray: NDArray[np.uint8], tilted: NDArray[np.int32]) -> None:
     for x in range(1, width + 1):
         tilted[1, x] = gray[0, x - 1]
     for y in range(2, height + 1):
-        # Outside the picture there is nothing: a triangle that starts left of it equals one two rows higher.
+        # Pixels outside are 0: a triangle with its tip left of the picture equals that a row higher and a column on.
         tilted[y, 0] = tilted[y - 1, 1]
         for x in range(1, width + 1):
             column = np.int64(gray[y - 1, x - 1]) + np.int64(gray[y - 2, x - 1])
@@ -63,7 +63,7 @@ def fill_tilted(gray: NDArray[np.uint8], tilted: NDArray[np.int32]) -> None:
 
 @kernel
 def deinterleave_row(row: NDArray[Any], step: int, out: NDArray[Any]) -> None:
-    """Put every `step`-th item side by side, phase after phase."""
+    """Make every `step`-th item adjacent, phase by phase."""
     # IN row (w,); OUT out, `step` phases of one length, each at least ceil(w / step) long
     width = len(row)
     if step == 1:
@@ -79,7 +79,7 @@ def deinterleave_row(row: NDArray[Any], step: int, out: NDArray[Any]) -> None:
 
 @kernel
 def deinterleave(image: NDArray[Any], step: int, out: NDArray[Any]) -> None:
-    """Put every `step`-th column side by side, phase after phase."""
+    """Make every `step`-th column adjacent, phase by phase."""
     # IN image (h, w); OUT out (h, `step` phases of at least ceil(w / step) columns)
     for y in range(len(image)):
         deinterleave_row(image[y], step, out[y])

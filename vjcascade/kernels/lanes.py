@@ -1,14 +1,13 @@
 """Eight neighbouring windows at once, in vector registers: their contrasts, and one stage of a cascade.
 
-LLVM does not vectorise a loop over windows by itself: with so many arrays it cannot prove that they do not overlap.
-Here the vector code is written out. No operation is reordered, so every lane computes exactly what
+LLVM does not vectorise a loop over windows automatically: with so many arrays it cannot prove that they do not overlap.
+So the vector code is generated explicitly. No operation is reordered, so every lane computes exactly what
 `vjcascade.kernels.scan.window_scale` and `scalar_stage` compute; the layout of the model is described there.
-`vjcascade.kernels.fast_lanes` sums votes less exactly, and leaves those windows to `exact_stage` of which it is not
-sure.
+`vjcascade.kernels.fast_lanes` sums votes less exactly, and leaves undecided windows to `exact_stage`.
 
-In each loop step one node meets all lanes of one block of windows, or of two, which share the cost of reading
-the node. In a tree, each lane holds the place of the node that it has come to, and only lanes that are at the
-node of this step move on or vote.
+Each loop step evaluates one node on all lanes of one or two blocks of windows, which share the cost of reading the
+node. In a tree, each lane has the index of the node that it has reached, and only lanes at the node of this step
+continue or vote.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +20,7 @@ from numba.extending import intrinsic
 
 WIDTH = 8
 LANES = 1 if numba_config.DISABLE_JIT else WIDTH  # type: ignore[attr-defined]
-"""Windows in a block; one where numba is switched off, since vector code needs the compiler."""
+"""Windows in a block; one if numba is disabled, since vector code needs the compiler."""
 
 CONTRAST_FLOOR = 0.1
 """A window is evaluated if area / (area * sigma) is below it: sigma above ten grey levels (OpenCV's rule)."""
@@ -46,7 +45,7 @@ MODEL = (
     "fast_ends",
 )
 
-COLUMNS = {"numbers": 6, "links": 4, "subsets": 8}  # and of offsets 12 or 16
+COLUMNS = {"numbers": 6, "links": 4, "subsets": 8}  # offsets have 12 or 16
 
 NEIGHBOURS = ((0, 0), (0, 1), (0, 2), (1, 2), (2, 2), (2, 1), (2, 0), (1, 0))
 """Row and column of the LBP cells that give the bits 128, 64, 32, ... of the code."""
@@ -64,7 +63,7 @@ def field(builder: Builder, pointers: Pointers, array: str, node: Value, column:
 
 
 def eight(builder: Builder, pointer: Value, index: Value, kind: ir.VectorType) -> Value:
-    """Load eight neighbouring items."""
+    """Load eight adjacent items."""
     return builder.load(builder.bitcast(builder.gep(pointer, [index]), kind.as_pointer()), align=4)
 
 
@@ -153,7 +152,7 @@ def _is_in_subset(builder: Builder, pointers: Pointers, node: Value, block: Bloc
 def _of_side(
     builder: Builder, pointers: Pointers, left: Value, array: str, column: int, node: Value
 ) -> Value:
-    """Return in each lane the item of the side taken: in `column` the left one's, then the right one's."""
+    """Return in each lane the item of the chosen side: the left one's from `column`, the right one's from the next."""
     sides = [field(builder, pointers, array, node, column + side) for side in (0, 1)]
     return builder.select(left, *sides)
 
@@ -164,7 +163,7 @@ def _emit_stump(builder: Builder, pointers: Pointers, node: Value, left: Value, 
 
 
 def _emit_tree_node(builder: Builder, pointers: Pointers, node: Value, left: Value, block: Block) -> None:
-    """Note the votes of the lanes that are at this node, and move these on; after a tree's last node, add the votes."""
+    """Store the votes of the lanes at this node, and move these to a child; after a tree's last node, add the votes."""
     place, size = (item(builder, pointers["links"], COLUMNS["links"], node, column) for column in (0, 3))
     at, vote = block["at"], block["vote"]
     here = builder.icmp_signed("==", builder.load(at), spread(builder, place))
@@ -193,12 +192,12 @@ def data_of(context: Any, builder: Builder, kind: Any, value: Value) -> Value:
 
 
 def is_lbp(model: Any) -> bool:
-    """Tell whether a type of model has LBP features."""
-    return bool(model.types[MODEL.index("subsets")].dtype != types.int8)  # int8 stands for what is not there
+    """Return whether a type of model has LBP features."""
+    return bool(model.types[MODEL.index("subsets")].dtype != types.int8)  # int8 marks an absent array
 
 
 def has_trees(model: Any) -> bool:
-    """Tell whether a type of model has trees of more than one node."""
+    """Return whether a type of model has trees of more than one node."""
     return bool(model.types[MODEL.index("links")].dtype != types.int8)
 
 
@@ -209,14 +208,14 @@ def bits_of(builder: Builder, lanes: Value, first: int) -> Value:
 
 
 class Stage:
-    """What the intrinsics that run a stage have in common; their first arguments are the same.
+    """Common code of the intrinsics that run a stage; their first arguments are the same.
 
     Parameters
     ----------
     context, builder, kinds, arguments : object
-        Of the intrinsic.
+        Those of the intrinsic.
     also : int, optional
-        A block so many windows behind the first one is run as well.
+        Distance in windows of a second block after the first one.
     """
 
     def __init__(
@@ -229,7 +228,7 @@ class Stage:
     ) -> None:
         self.context, self.builder, self.kinds, self.arguments = context, builder, kinds, arguments
         self.starts = list(self.unpacked(3))
-        if also is not None:  # a block so many windows behind the first one
+        if also is not None:
             self.starts.append(builder.add(self.starts[0], ir.Constant(INDEX, also)))
 
     def data(self, which: int) -> Value:
@@ -246,7 +245,7 @@ class Stage:
         return {name: data_of(self.context, self.builder, kind, value) for name, kind, value in parts}
 
     def blocks(self, total: Value) -> list[Block]:
-        """Return what is known of each block; the sums begin with `total`."""
+        """Return the window pointer, scales and sum of each block; sums begin with `total`."""
         window = self.builder.gep(self.data(0), [self.arguments[1]])
         return [
             {
@@ -275,9 +274,10 @@ class Stage:
 
 
 def _exact_stage(_, planes, base, scales, starts, model, nodes, threshold, sums):  # type: ignore[no-untyped-def]
-    """Run one stage on one or two blocks of windows as `_quick_stage`, with sums in float64.
+    """Run one stage on one or two blocks of windows, with sums in float64.
 
-    Return as bits which windows pass; OUT sums, at `starts`.
+    Arguments as of `vjcascade.kernels.fast_lanes.quick_stage`. Return as bits which windows pass; OUT sums, at
+    `starts`.
     """
     kinds = (planes, base, scales, starts, model, nodes, threshold, sums)
 
@@ -297,7 +297,7 @@ def _exact_stage(_, planes, base, scales, starts, model, nodes, threshold, sums)
 def _eight_scales(_, planes, squared, base, norm_rect, area, scales, column):  # type: ignore[no-untyped-def]
     """Write `vjcascade.kernels.scan.window_scale` of eight windows to OUT scales, from `column` on.
 
-    Return as bits which of them are above the contrast floor.
+    Return as bits which of them have enough contrast.
     """
     kinds = (planes, squared, base, norm_rect, area, scales, column)
 
@@ -333,7 +333,7 @@ def _eight_scales(_, planes, squared, base, norm_rect, area, scales, column):  #
 
 
 def _lowest_bit(_, bits):  # type: ignore[no-untyped-def]  # noqa: ARG001  typed by its name
-    """Return the number of the lowest bit that is set; there must be one."""
+    """Return the index of the lowest bit that is set; at least one must be."""
 
     def emit(_context: Any, builder: Builder, _: Any, arguments: Any) -> Value:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))

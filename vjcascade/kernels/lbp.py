@@ -1,8 +1,8 @@
 """Codes of multi-block LBP features for many windows at once.
 
-Samples lie along the last axis, as in `vjcascade.kernels.haar`. The code is the one that `vjcascade.kernels.scan`
-defines: a bit for each of the eight cells around the middle one that is at least as bright, clockwise from the
-top left, highest first.
+Samples are on the last axis, as in `vjcascade.kernels.haar`. Codes are those of `vjcascade.kernels.scan`: a bit is set
+for each of the eight cells around the middle one that is at least as bright, clockwise from the top left, highest bit
+first.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vjcascade.kernels._compile import kernel
 
 RING = (0, 1, 2, 6, 10, 9, 8, 4)
-"""Of the sixteen corners of three by three cells, the top left one of each cell of the ring."""
+"""The top left corner of each outer cell, among the sixteen corners of three by three cells."""
 
 MIDDLE = 5
 
@@ -26,7 +26,7 @@ def feature_codes(
     """Write the codes of all features and samples."""
     n_samples = corners.shape[1]
     middle, bits = np.empty(block, np.int32), np.empty(block, np.int32)
-    for start in range(0, n_samples, block):  # a block of samples keeps its corners in the cache
+    for start in range(0, n_samples, block):  # the corners of a block of samples stay in the cache
         stop = min(start + block, n_samples)
         for f in range(len(rows)):
             _fill_codes(
@@ -43,7 +43,7 @@ def _fill_codes(
     bits: NDArray[np.int32],  # working space (n,)
     codes: NDArray[np.uint8],  # OUT (n,) of the samples from `start` on
 ) -> None:
-    """Write one feature's codes of neighbouring samples."""
+    """Write one feature's codes for adjacent samples."""
     stop = start + len(codes)
     for step in range(9):
         corner = MIDDLE if step == 0 else RING[step - 1]

@@ -1,33 +1,33 @@
 """Run a cascade over the windows of one level image, or over window-sized crops.
 
-The model is a tuple of flat arrays in the order of evaluation, one row a node (see `vjcascade.detection.compiled`):
+The model is a tuple of flat arrays in the order of evaluation, one row per node (see `vjcascade.detection.compiled`):
 
 0. `offsets` uint32, relative to the window's corner in the flat integral images `planes` (plain, then tilted):
    of Haar nodes (n_nodes, 12), four corners of each of three rectangles; of LBP nodes (n_nodes, 16), the corners
-   of three by three cells, row after row;
+   of three by three cells, row by row;
 1. `numbers` (n_nodes, 6) float32: three rectangle weights, threshold, left leaf, right leaf (0 if not a leaf);
-2. `links` (n_nodes, 4) int32: the node's place in its tree, the places of its left and right child (-1 for a
-   leaf), and how many nodes the tree has; int8 without rows if every tree is a stump;
+2. `links` (n_nodes, 4) int32: the node's index in its tree, those of its left and right child (-1 for a leaf), and
+   the number of nodes in the tree; int8 without rows if every tree is a stump;
 3. `stage_ends` (n_stages,) int32, in nodes;
 4. `thresholds` (n_stages,) float64;
 5. `subsets` (n_nodes, 8) int32: the codes that go left, a bit for each; int8 without rows in a Haar cascade;
-6. `bounds` (n_stages, 3) float32: a stage's sum in float32, whatever its rounding, is below the first only if the
-   exact one is below the threshold, and not below the second only if the exact one is not either; it starts with the
-   third;
+6. `bounds` (n_stages, 3) float32: if a stage's sum in float32 is below the first, the exact sum is below the
+   threshold, however it was rounded; if it is not below the second, neither is the exact sum below the threshold; the
+   third is the initial value of the sum;
 7. `fast_nodes` (n_nodes, 12) int32: the nodes of cascades with small trees, in another order, for the fast path (see
    `vjcascade.detection.fast_nodes`);
-8. `fast_ends` (3 * n_stages + 1,) int32: where their trees of one, two and three nodes end; int8 without rows where
+8. `fast_ends` (3 * n_stages + 1,) int32: the ends of their trees of one, two and three nodes; int8 without rows if
    there are larger trees.
 
-By the types of 2, 5 and 8, kernels are compiled for each kind of cascade apart.
+The types of 2, 5 and 8 differ, so that kernels are compiled separately for each kind of cascade.
 
-Windows are run in blocks of `LANES` neighbours, whose columns must lie side by side in the integral images:
-for steps above 1 the images are de-interleaved first. A row is cut into tiles. Stage after stage runs over a
-tile, in blocks that begin where a window is still alive, since survivors stand close together: that takes
-fewer blocks than a fixed grid of them, and a tile's part of the integral images stays in the fastest cache. Two blocks
-meet a node together. Running several tiles together would find partners for more of them, and gains nothing.
+Windows are evaluated in blocks of `LANES` adjacent ones, whose columns must be adjacent in the integral images: for
+steps above 1 the images are de-interleaved first. A row is split into tiles. The stages run over a tile one after the
+other, in blocks that begin at windows that are still alive, since survivors are clustered: this takes fewer blocks than
+a fixed grid, and a tile's part of the integral images stays in the L1 cache. Two blocks are evaluated together.
+Processing several tiles together would pair more blocks, but is not faster.
 
-Indices are unsigned, because numba tests signed ones for being negative at every access.
+Indices are unsigned, because numba checks signed ones for negative values at every access.
 """
 
 from typing import TypeAlias
@@ -53,14 +53,14 @@ Model: TypeAlias = tuple[
 ]
 
 TILE = 48
-"""Windows in a tile: their bits, and those of a block that begins in the last of them, fit a signed word."""
+"""Windows in a tile: their bits, and those of a block that begins at the last one, fit into a signed word."""
 
 BLOCK = (1 << LANES) - 1
 WIDE = 2 * LANES
 WIDE_BLOCK = (1 << WIDE) - 1
 
 WIDE_GAP = LANES + 4
-"""A second block that begins before it is read together with the first one, and what it loses at its end is done
+"""A second block that begins before this is read together with the first one; its windows beyond that are processed
 later."""
 
 FIRST_CAPACITY = 256
@@ -106,7 +106,7 @@ def rectangle_sum(
 def haar_goes_left(
     planes: NDArray[np.int32], base: np.uint64, scale: np.float32, model: Model, node: np.uint64
 ) -> bool:
-    """Tell whether a node's normalised feature value is below its threshold: float32, in OpenCV's order."""
+    """Return whether a node's normalised feature value is below its threshold: float32, in OpenCV's order."""
     # IN planes flat; model as above
     offsets, numbers = model[0], model[1]
     value = numbers[node, 0] * np.float32(rectangle_sum(planes, base, offsets, node, np.uint64(0)))
@@ -120,7 +120,7 @@ def haar_goes_left(
 def cell_sum(
     planes: NDArray[np.int32], base: np.uint64, offsets: NDArray[np.uint32], node: np.uint64, cell: int
 ) -> np.int32:
-    """Return the sum over one of the cells of an LBP node, numbered row after row."""
+    """Return the sum over one of the cells of an LBP node, numbered row by row."""
     # IN planes flat; offsets as above
     first = np.uint64(cell // 3 * 4 + cell % 3)
     a = planes[base + offsets[node, first]]
@@ -132,7 +132,7 @@ def cell_sum(
 
 @kernel
 def lbp_goes_left(planes: NDArray[np.int32], base: np.uint64, model: Model, node: np.uint64) -> bool:
-    """Tell whether the code of the cells around the middle one, clockwise from the top left, is in the subset."""
+    """Return whether the code of the cells around the middle one, clockwise from the top left, is in the subset."""
     # IN planes flat; model as above
     middle = cell_sum(planes, base, model[0], node, 4)
     code = 0
@@ -178,7 +178,7 @@ def tile_scales(
     n_windows: int,
     scales: NDArray[np.float32],
 ) -> int:
-    """Compute `window_scale` for the windows of a tile; return as bits which are above the contrast floor."""
+    """Compute `window_scale` for the windows of a tile; return as bits which have enough contrast."""
     # IN planes, squared flat; norm_rect without corners where windows are not normalised; OUT scales (TILE + WIDE,)
     bits = 0
     for start in range(0, n_windows, LANES):
@@ -221,10 +221,9 @@ def tile_stage(
 
 @kernel
 def visited_windows(evaluable: int, passed: int, n_windows: int, skip_first: bool) -> tuple[int, bool]:
-    """Return which windows OpenCV visits: not those to the right of one that it visits and stage 0 rejects."""
-    # In a row of rejected windows that is every second one. A subtraction carries through all rows at once and tells
-    # the even from the odd ones, as simdjson does for backslashes, each of which may escape the next (Langdale and
-    # Lemire 2019).
+    """Return which windows OpenCV visits: it skips the one to the right of a visited window that stage 0 rejects."""
+    # In a run of rejected windows that is every second one. The carries of a subtraction separate even from odd windows
+    # in all runs at once, as simdjson does for runs of backslashes (Langdale and Lemire 2019).
     skipped = np.uint64(skip_first)
     rejected = np.uint64(evaluable & ~passed)
     begins = rejected & ~skipped
@@ -236,7 +235,7 @@ def visited_windows(evaluable: int, passed: int, n_windows: int, skip_first: boo
 
 @kernel
 def bit_count(bits: int) -> int:
-    """Count the bits that are set."""
+    """Return the number of bits that are set."""
     left = np.uint64(bits)
     left -= (left >> ONE) & np.uint64(0x5555555555555555)
     left = (left & np.uint64(0x3333333333333333)) + ((left >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -254,12 +253,11 @@ def scan_grid(
     norm_rect: NDArray[np.uint32],
     model: Model,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
-    """Run the cascade along some rows; return the windows found, their last sums, and how many each row had."""
+    """Run the cascade along some rows; return the windows found, their last sums, and their number in each row."""
     # IN planes, squared flat, with room for TILE + WIDE windows at the end of the last row; norm_rect without
-    # corners, and squared without items, for LBP, which does not normalise windows; rows (n, 2) their y, and how many
-    # windows each has; grid (5,): step, skip after stage 0 or not, row stride, area of norm_rect, how many stages a
-    # window must pass to be returned. OUT windows (n, 3): x, y, stages passed; in a tile, those that pass fewer come
-    # first
+    # corners, and squared without items, for LBP, which does not normalise windows; rows (n, 2): y and number of
+    # windows; grid (5,): step, whether to skip after stage 0, row stride, area of norm_rect, stages that a window must
+    # pass to be returned. OUT windows (n, 3): x, y, stages passed; in a tile, those that pass fewer come first
     step, skips, stride, area = grid[0], grid[1] != 0, grid[2], np.float64(grid[3])
     n_stages, min_stages = len(model[4]), grid[4]
     windows, sums = np.empty((FIRST_CAPACITY, 3), np.int32), np.empty(FIRST_CAPACITY, np.float64)
@@ -280,7 +278,7 @@ def scan_grid(
                 nodes = (np.uint64(model[3][stage - 1] if stage else 0), np.uint64(model[3][stage]))
                 if LANES == 1:
                     undecided, todo = alive, 0
-                while todo:  # not a function: each call would count references to all arrays
+                while todo:  # inlined, as a function call would count references to all arrays
                     start = lowest_bit(todo)
                     starts = (np.uint64(start),)
                     rest = todo & ~(BLOCK << start)
@@ -333,8 +331,8 @@ def appended(
     found: tuple[int, int, int, int, int],
     tile_sums: NDArray[np.float64],
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], int]:
-    """Note some windows of a tile; return the buffers, larger ones if need be, and the number of windows noted."""
-    # IN windows (n, 3), sums (n,); found: which windows as bits, the tile's first column, step, y, stages passed;
+    """Append windows of a tile to the buffers; return these, enlarged if necessary, and the number of windows."""
+    # IN windows (n, 3), sums (n,); found: windows as bits, the tile's first column, step, y, stages passed;
     # tile_sums (TILE + WIDE,)
     bits, first, step, y, n_passed = found
     while n_found + bit_count(bits) > len(sums):
@@ -353,7 +351,7 @@ def appended(
 def doubled(
     windows: NDArray[np.int32], sums: NDArray[np.float64]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return full buffers at twice their size."""
+    """Return copies of full buffers with twice their size."""
     # IN windows (n, 3), sums (n,)
     n = len(sums)
     more_windows = np.empty((2 * n, 3), np.int32)
@@ -392,7 +390,7 @@ def evaluate_crops(
 
 @kernel
 def run_stages(planes: NDArray[np.int32], scale: np.float32, model: Model) -> tuple[int, float]:
-    """Return how many stages the window at the start of `planes` passes, and the last evaluated sum."""
+    """Return how many stages the window at the start of `planes` passes, and the sum of the last one evaluated."""
     # IN planes flat; model as above
     first, total = np.uint64(0), 0.0
     for stage in range(len(model[4])):

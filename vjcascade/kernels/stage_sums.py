@@ -1,4 +1,4 @@
-"""Sums of the later stages of windows that were found, whichever of them reject a window."""
+"""Sums of the later stages for given windows, also of stages after a rejection."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ def fill_stage_sums(
     sums: NDArray[np.float64],
 ) -> None:
     """Compute the exact sums of leaf values of all stages from one on, without early exit."""
-    # IN planes, squared, norm_rect, model as in `vjcascade.kernels.scan`; windows (n, 2) x, y, their x on the step;
+    # IN planes, squared, norm_rect, model as in `vjcascade.kernels.scan`; windows (n, 2) x, y, x a multiple of step;
     # grid (3,): step, row stride, area of norm_rect; OUT sums (n, n_stages - first_stage)
     step, stride, area = grid[0], grid[1], np.float64(grid[2])
     for i in range(len(windows)):

@@ -1,7 +1,8 @@
-"""The exact search for the best stump of a few features: weights added up over bins, in float64.
+"""The exact search for the best stump of a few features, with sums of weights over bins in float64.
 
-For each feature and each cut between bins, the positives below the cut weigh P and the negatives N. A stump that calls
-the upper side positive has the errors (P, all negatives - N); turned around, (all positives - P, N).
+For each feature and each cut between bins, P is the weight of the positives below the cut, and N that of the negatives.
+A stump that calls the upper side positive has the errors (P, all negatives - N); with opposite polarity, (all
+positives - P, N).
 """
 
 import numpy as np
@@ -21,7 +22,7 @@ def least_on_line(
 ) -> None:
     """Write each feature's least weighted error over all cuts between bins and both polarities.
 
-    A cut has bins on both sides: the two constant weak classifiers are no feature's.
+    A cut has bins on both sides, so the two constant weak classifiers are not included.
     """
     n_features = len(bins)
     histograms = np.empty((4, N_BINS))
@@ -72,7 +73,7 @@ def add_up(
 ) -> None:
     """Write the weight in each bin of four features.
 
-    The four share a pass: four chains of additions instead of one hide each other's latency.
+    Four features share a pass, so that four independent chains of additions hide their latency.
     """
     last = len(bins) - 1
     row0, row1 = bins[first], bins[min(first + 1, last)]
@@ -110,10 +111,10 @@ def hull_of_cuts(
     below: NDArray[
         np.float64
     ],  # IN (2, n_cuts) weights of positives and negatives below each cut, from 0 to all
-    cuts: NDArray[np.int64],  # OUT (2 * n_cuts,) 2 * cut, and 1 more for the stump that is turned around
+    cuts: NDArray[np.int64],  # OUT (2 * n_cuts,) 2 * cut, plus 1 for the opposite polarity
     errors: NDArray[np.float64],  # OUT (2, 2 * n_cuts) errors_p and errors_n
 ) -> int:
-    """Write the stumps on the lower left hull of each polarity; return how many."""
+    """Write the stumps on the lower left hull of each polarity; return their number."""
     n_cuts = below.shape[1]
     sum_p, sum_n = below[0, n_cuts - 1], below[1, n_cuts - 1]
     n = 0
@@ -135,7 +136,7 @@ def points_of_cuts(
         np.float64
     ],  # OUT (2, n_features * 2 * (N_BINS + 1)) errors_p and errors_n, feature by feature
 ) -> int:
-    """Write the errors of each feature's cuts that may be best; return how many there are of all features."""
+    """Write the errors of each feature's cuts that may be best; return their total number."""
     below, n = np.empty((2, N_BINS + 1)), 0
     for f in range(len(bins)):
         weights_below(bins[f], positive_part, negative_part, below)
@@ -149,9 +150,9 @@ def points_inside(
     below: NDArray[np.float64],  # IN (2, N_BINS + 1) weights below each cut
     errors: NDArray[np.float64],  # OUT (2, n >= 2 * (N_BINS + 1))
 ) -> int:
-    """Write the errors of the stumps on the hulls, those aside that say the same of all; return how many.
+    """Write the errors of the stumps on the hulls, except constant ones; return their number.
 
-    Where there are none, that of the stump that calls all negative stands for them, and all of it is wrong.
+    If there are none, write the errors of a stump that is wrong on all samples, which cannot win.
     """
     cuts, hull = np.empty(2 * (N_BINS + 1), np.int64), np.empty((2, 2 * (N_BINS + 1)))
     n = 0
@@ -168,14 +169,14 @@ def points_inside(
 @kernel
 def _push(
     cuts: NDArray[np.int64],  # IN and OUT (n_points,)
-    hull: NDArray[np.float64],  # IN and OUT (2, n_points) vertices so far, x rising
+    hull: NDArray[np.float64],  # IN and OUT (2, n_points) vertices so far, x ascending
     first: int,
     n: int,
     cut: int,
     x: float,
     y: float,
 ) -> int:
-    """Add a point of no smaller x to the hull that begins at `first`; return where it ends now."""
+    """Add a point to the hull that begins at `first`, with x not below the others'; return the new end."""
     if n > first and y >= hull[1, n - 1]:
         return n
     while n > first and hull[0, n - 1] >= x:

@@ -1,8 +1,8 @@
 """The search for the best subset of the codes of a few features, and of histograms by code.
 
-A weak classifier sends a subset of a feature's codes to the left. For every loss here the best subset is the first
-few of the codes in rising order of P / (P + N), their positives' share of the weight: of all subsets with so much
-weight of positives, those have the most of negatives. A cut between codes in this order is a cut between bins.
+A weak classifier sends a subset of a feature's codes to the left. For every loss here, the best subset consists of the
+first codes in ascending order of P / (P + N), the positives' share of the weight: among all subsets with as much weight
+of positives, these have the most weight of negatives. So codes in this order can be treated like bins.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from vjcascade.kernels.stump import add_up, impurity_of_cuts, points_inside
 from vjcascade.kernels.tiles import GROUP
 
 SHARE_STEPS = 2.0**45
-"""Shares are told apart in so many steps."""
+"""Resolution of shares when they are sorted."""
 
 
 @kernel
@@ -23,9 +23,9 @@ def codes_by_share(
     weights: NDArray[np.float64],  # IN (2, N_BINS) of positives and negatives
     order: NDArray[np.int64],  # OUT (N_BINS,)
 ) -> int:
-    """Write the codes that have weight in rising order of their positives' share, then the others.
+    """Write the codes with weight in ascending order of their positives' share, then the others.
 
-    Of equal shares, the lower code comes first. Return how many codes have weight.
+    Among equal shares, the lower code comes first. Return the number of codes with weight.
     """
     n, n_empty = 0, 0
     for code in range(N_BINS):
@@ -50,7 +50,7 @@ def weights_below(
     order: NDArray[np.int64],  # OUT (N_BINS,) codes as in `codes_by_share`
     below: NDArray[np.float64],  # OUT (2, N_BINS + 1)
 ) -> int:
-    """Write the weights of positives and negatives below each cut between codes; return how many have weight."""
+    """Write the weights of positives and negatives below each cut between codes; return the number with weight."""
     weights = np.zeros((2, N_BINS))
     for i in range(len(row)):
         code = np.int64(row[i])
@@ -74,7 +74,7 @@ def points_of_subsets(
         np.float64
     ],  # OUT (2, n_features * 2 * (N_BINS + 1)) errors_p and errors_n, feature by feature
 ) -> int:
-    """Write the errors of each feature's subsets that may be best; return how many there are of all features."""
+    """Write the errors of each feature's subsets that may be best; return their total number."""
     order, below, n = np.empty(N_BINS, np.int64), np.empty((2, N_BINS + 1)), 0
     for f in range(len(codes)):
         weights_below(codes[f], positive_part, negative_part, order, below)
@@ -90,9 +90,9 @@ def least_on_line(
     sum_p: float,
     errors: NDArray[np.float64],  # OUT (n_features,)
 ) -> None:
-    """Write each feature's least weighted error over all subsets, none and all of the codes included.
+    """Write each feature's least weighted error over all subsets, including the empty and the full one.
 
-    Of the two classes that share a code, the lighter one is an error.
+    For each code, the class of less weight is misclassified.
     """
     n_features = len(codes)
     histograms = np.empty((4, N_BINS))
@@ -143,7 +143,7 @@ def arrange(
     histograms: NDArray[np.int32],  # IN (n_groups, 2 * PART)
     arranged: NDArray[np.int32],  # OUT (n_groups, 2 * PART)
 ) -> None:
-    """Write histograms of codes in the order of `codes_by_share`: what is then true of bins is true of codes."""
+    """Write histograms with codes in the order of `codes_by_share`, so that they can be treated like bins."""
     weights, order = np.empty((2, N_BINS)), np.empty(N_BINS, np.int64)
     for group in range(len(histograms)):
         for lane in range(GROUP):

@@ -1,8 +1,8 @@
-"""Bytes of samples in tiles: of a sample, those of 64 features lie together, in one line of memory.
+"""Bytes of samples in tiles: the bytes of a sample for 64 features are in one cache line.
 
-A search that asks for few samples of every feature reads a line for 64 features, wherever these samples lie. A tile
-is seen as words of eight bytes, each of a sample and a group of eight features; the first feature's byte is lowest.
-Each sample has a column; which one may change.
+A search that needs few samples of every feature reads one line per sample for 64 features, wherever the samples are. A
+tile is read as words of eight bytes, each for a sample and a group of eight features, the first feature in the lowest
+byte. Each sample has a column, which may change.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ def put_rows(
     rows: NDArray[np.uint64],  # IN (TILE, n_samples / 8) bytes of each feature, as words
     words: NDArray[np.uint64],  # OUT (n_samples, GROUPS)
 ) -> None:
-    """Write a tile. Eight features of eight samples are turned at once: bytes, then pairs, then halves of words."""
+    """Write a tile. Blocks of eight by eight bytes are transposed: first bytes, then pairs, then halves of words."""
     for s in range(rows.shape[1]):
         for g in range(GROUPS):
             own, out = rows[GROUP * g : GROUP * g + GROUP], words[8 * s : 8 * s + 8]
@@ -43,7 +43,7 @@ def put_rows(
 
 @kernel
 def _swapped(one: np.uint64, other: np.uint64, mask: np.uint64, by: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Return two words after the high parts of the one and the low parts of the other changed places."""
+    """Return two words after swapping the high parts of one with the low parts of the other."""
     return (one & mask) | ((other & mask) << by), ((one >> by) & mask) | (other & ~mask)
 
 
@@ -51,8 +51,8 @@ def _swapped(one: np.uint64, other: np.uint64, mask: np.uint64, by: np.uint64) -
 def take_rows(
     tiles: NDArray[np.uint8],  # IN (n_tiles, n_columns, TILE)
     features: NDArray[np.intp],  # IN (n,)
-    columns: NDArray[np.uint32],  # IN (n_some,) rising
-    samples: NDArray[np.uint32],  # IN (n_some,) where in a row each column belongs
+    columns: NDArray[np.uint32],  # IN (n_some,) ascending
+    samples: NDArray[np.uint32],  # IN (n_some,) index of each column in a row
     rows: NDArray[np.uint8],  # OUT (n, n_some or more)
 ) -> None:
     """Write the bytes of some features in some columns."""
@@ -68,7 +68,7 @@ def swap_columns(
     ones: NDArray[np.uint32],  # IN (n,)
     others: NDArray[np.uint32],  # IN (n,)
 ) -> None:
-    """Let columns change places."""
+    """Swap columns."""
     for tile in range(len(words)):
         for k in range(len(ones)):
             for g in range(GROUPS):
