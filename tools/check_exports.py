@@ -1,9 +1,10 @@
-"""Try all exports of models on many windows: the C, JavaScript, Python and JSON exports must judge each as the engine does.
+"""Test all exports of models on many windows: the C, JavaScript, Python and JSON exports must give the engine's results.
 
-``python tools/check_exports.py --windows 100000`` tries the models of the project and scikit-image's LBP file;
-``python tools/check_exports.py FILE FOLDER ...`` any cascade files, such as OpenCV's. Windows are bred so that they stop at
-every stage, and some are accepted (see `vjcascade.exports.trial`). For OpenMV, the last column says what its integers cost.
-What an export cannot express must be refused, with a reason. The program fails if anything differs, or was not run.
+``python tools/check_exports.py --windows 100000`` tests the models of the project and scikit-image's LBP file;
+``python tools/check_exports.py FILE FOLDER ...`` any cascade files, such as OpenCV's. Windows are generated so that they
+reach every stage, and some are accepted (see `vjcascade.exports.trial`). For OpenMV, the last column reports how many
+decisions differ. Models that an export cannot express must be refused, with a reason. The program fails if anything
+differs, or an export was not run.
 """
 
 from __future__ import annotations

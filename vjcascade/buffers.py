@@ -1,4 +1,4 @@
-"""Arrays too large for memory, in files without a name that are gone when the process is."""
+"""Arrays in memory, or in unnamed files that disappear with the process."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from numpy.typing import DTypeLike, NDArray
 from vjcascade.files import nameless_file
 
 LINE = 64
-"""Bytes that a processor reads at once: large arrays begin with a whole line."""
+"""Size of a cache line in bytes: arrays are aligned to it."""
 
 _CHUNK = b"\0" * 2**24
 
 
 def allocate(shape: tuple[int, ...], dtype: DTypeLike, folder: Path | None) -> NDArray[Any]:
-    """Return an array whose content is not set yet, in memory or on disk.
+    """Return an uninitialised array, in memory or on disk.
 
     Parameters
     ----------
@@ -29,8 +29,8 @@ def allocate(shape: tuple[int, ...], dtype: DTypeLike, folder: Path | None) -> N
     dtype : data-type
         Its dtype.
     folder : Path or None
-        Where its file shall be; None for an array in memory. The file has no name, so that even a process that is
-        killed leaves nothing behind. All its space is taken at once: a disk that is full is reported here, not by
+        Folder of its file; None for an array in memory. The file has no name, so that even a process that is killed
+        leaves nothing behind. Its space is allocated at once, so that a full disk is reported here, and does not cause
         a crash later.
 
     Returns
@@ -41,7 +41,7 @@ def allocate(shape: tuple[int, ...], dtype: DTypeLike, folder: Path | None) -> N
     Raises
     ------
     OSError
-        If the disk has no room for it; the folder is its file name.
+        If the disk has no room for it; the error names the folder.
 
     Examples
     --------
@@ -66,15 +66,15 @@ def allocate(shape: tuple[int, ...], dtype: DTypeLike, folder: Path | None) -> N
 
 
 class ReusableBuffer:
-    """Memory, or a file, for one array at a time: the next one takes the place of the last.
+    """Memory or a file for one array at a time, which the next one reuses.
 
-    An operating system hands out memory at about the speed of computing what goes into it. So who needs arrays of
-    about one size, one after the other, had better keep their memory.
+    Allocating fresh memory takes about as long as computing its content. So arrays of similar sizes that are needed one
+    after the other should reuse memory.
 
     Parameters
     ----------
     folder : Path, optional
-        Where arrays are kept; see `allocate`.
+        Folder of the file; see `allocate`.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class ReusableBuffer:
         self._bytes = np.empty(0, np.uint8)
 
     def array(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-        """Return an array whose content is not set yet; the one returned before must not be used any more.
+        """Return an uninitialised array; the one returned before must not be used any more.
 
         Raises
         ------
@@ -104,12 +104,12 @@ class ReusableBuffer:
 
 
 def release_pages(rows: NDArray[Any]) -> None:
-    """Give back the memory in which rows of an array on disk are looked at; what was written to them is kept.
+    """Release the memory pages of rows of an array on disk; their content is kept in the file.
 
     Parameters
     ----------
     rows : ndarray
-        A contiguous part of what `allocate` or `ReusableBuffer.array` returned; of an array in memory nothing happens.
+        A contiguous part of an array from `allocate` or `ReusableBuffer.array`; nothing is done for arrays in memory.
     """
     base: Any = rows
     while isinstance(base, np.ndarray):
@@ -117,7 +117,7 @@ def release_pages(rows: NDArray[Any]) -> None:
     file = base.obj if isinstance(base, memoryview) else base
     if isinstance(file, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         first = rows.ctypes.data - np.frombuffer(file, np.uint8).ctypes.data
-        start = -(-first // mmap.PAGESIZE) * mmap.PAGESIZE  # a page that rows share with others stays
+        start = -(-first // mmap.PAGESIZE) * mmap.PAGESIZE  # pages shared with other rows are kept
         whole = first + rows.nbytes == len(file)
         stop = len(file) if whole else (first + rows.nbytes) // mmap.PAGESIZE * mmap.PAGESIZE
         if stop > start:

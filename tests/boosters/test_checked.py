@@ -187,7 +187,7 @@ def count_a_round(booster, errors_p, errors_n, round_):
             r"begin_round changed state\.score\[0\], which boosters must not change",
         ),
         ("weigh", change_labels, r"weigh changed state\.labels\[3\], which"),
-        ("choose", count_a_round, r"asked between begin_round and weigh changed state\.n_rounds, which"),
+        ("choose", count_a_round, r"called between begin_round and weigh changed state\.n_rounds, which"),
     ],
 )
 def test_a_changed_state_is_named(table, method, answer, words):

@@ -156,9 +156,9 @@ def test_labels_of_another_shape():
 def test_other_values_are_named(value):
     pool, labels = GOOD.copy(), LABELS.copy()
     pool[1, 2] = labels[1] = value
-    with pytest.raises(SettingsError, match=f"the pool must hold -1 and [+]1 only, not {value}"):
+    with pytest.raises(SettingsError, match=f"the pool must only contain -1 and [+]1, not {value}"):
         boost_pool(pool, LABELS, adaboost(), 3)
-    with pytest.raises(SettingsError, match=f"the labels must hold -1 and [+]1 only, not {value}"):
+    with pytest.raises(SettingsError, match=f"the labels must only contain -1 and [+]1, not {value}"):
         boost_pool(GOOD, labels, adaboost(), 3)
 
 
