@@ -54,6 +54,21 @@ def test_the_category_is_chosen_by_name(folder):
     assert [one.boxes for one in read(folder, annotations[:1]).pictures] == [((1, 2, 3, 4),), ()]
 
 
+@pytest.mark.parametrize("place", ["images", "../images", "../images/train2017", "../train2017", "data"])
+def test_pictures_where_tools_put_them(folder, place):
+    inner = folder / "annotations"
+    (inner / place).mkdir(parents=True)
+    for name in ("a.png", "b.png"):
+        (folder / name).rename(inner / place / name)
+    path = inner / "instances_train2017.json"
+    path.write_text(json.dumps({"images": IMAGES, "annotations": [], "categories": CATEGORIES}))
+    found = read_coco(path)
+    assert [one.path.resolve() for one in found.pictures] == [
+        (inner / place / name).resolve() for name in ("a.png", "b.png")
+    ]
+    assert (found.faults, found.notes) == ((), ())
+
+
 def test_pictures_in_another_folder(folder, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (folder / "a.png").rename(tmp_path / "elsewhere" / "a.png")

@@ -2,7 +2,8 @@
 
 An annotation with `iscrowd` 1, or `ignore` 1 as in other data sets of this format, is a region to ignore. Outlines
 (`segmentation`), key points and everything else are not read. `null` counts as missing; images and annotations that
-lack a required field are left out and reported. pycocotools reads these files, too, but without checks and limits.
+lack a required field are left out and reported. Many tools write names without the folder of the pictures; see
+`picture_folders`. pycocotools reads these files, too, but without checks and limits.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def read_coco(path: Path, first: Iterable[Path] = ()) -> Annotations:
     path : Path
         The file.
     first : iterable of Path
-        Folders to search for its pictures before that of the file.
+        Folders to search for its pictures before that of the file and the usual ones beside it.
 
     Returns
     -------
@@ -84,7 +85,30 @@ def read_coco(path: Path, first: Iterable[Path] = ()) -> Annotations:
         raise SourceError(
             f"{path} is JSON, but not COCO annotations ({error}); images, annotations and categories must be lists"
         ) from None
-    return _Reader(dataset, path, PictureFinder(path, first)).read()
+    finder = PictureFinder(path, (*first, path.parent, *picture_folders(path)))
+    return _Reader(dataset, path, finder).read()
+
+
+def picture_folders(path: Path) -> list[Path]:
+    """Return the folders in which a file without folder names may have its pictures.
+
+    COCO itself, CVAT, Datumaro and FiftyOne put them into `images` or `data`, or into a folder, by itself or in
+    `images`, named like the end of the file's name; all beside the file or its folder.
+
+    Parameters
+    ----------
+    path : Path
+        The file, as `annotations/instances_train2017.json`.
+
+    Returns
+    -------
+    list of Path
+        Those that exist, as `images` and `train2017`.
+    """
+    subset = path.stem.rpartition("_")[2]
+    names = ("images", f"images/{subset}", subset, "data")
+    folders = [base / name for base in (path.parent, path.absolute().parent.parent) for name in names]
+    return list(filter(Path.is_dir, folders))
 
 
 class _Reader:
