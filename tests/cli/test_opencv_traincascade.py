@@ -287,11 +287,14 @@ def test_the_window_is_that_of_its_parameters(interrupted, train):
     assert "-h 24: used as --window 24x24" in ran.err
 
 
-@pytest.mark.parametrize("n_stages", [1, 2])
-def test_a_run_that_has_all_stages_is_joined(interrupted, train, n_stages):
+@pytest.mark.parametrize(("n_stages", "which"), [(1, "the first 1 of"), (2, "all")])
+def test_a_run_that_has_all_stages_is_joined(interrupted, train, n_stages, which):
     ran = train(f"-numStages {n_stages}")
     assert ran.code == 0
-    assert f"joining {n_stages} of the run of opencv_traincascade in out, 2 stages so far" in ran.err
+    assert (
+        f"joining {which} 2 stages of the run of opencv_traincascade in out: nothing is left to train"
+        in ran.err
+    )
     assert_same(Cascade.load("out/cascade.xml"), interrupted.first_stages(n_stages).without_unused_features())
 
 

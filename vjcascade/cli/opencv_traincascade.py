@@ -266,12 +266,13 @@ def _commands(
     if run is None:
         return [training], []
     there = run.cascade.n_stages
-    begun = f"the run of opencv_traincascade in {folder}, {pluralize(there, 'stage')} so far"
+    begun = f"the run of opencv_traincascade in {folder}"
     notes = [f"note: {text}" for text in run.notes]
     if there >= n_wanted:
-        notes.append(f"joining {n_wanted} of {begun}: nothing is left to train")
+        which = "all" if there == n_wanted else f"the first {n_wanted} of"
+        notes.append(f"joining {which} {pluralize(there, 'stage')} of {begun}: nothing is left to train")
         return [["convert", str(run.path), str(model), "--stages", str(n_wanted)]], notes
-    notes.append(f"continuing {begun}")
+    notes.append(f"continuing {begun}, {pluralize(there, 'stage')} so far")
     continued = ["--continue", str(run.path)] if there else []
     overwritten = ["--overwrite"] if model.exists() and "--overwrite" not in training else []
     return [[*training, *continued, *overwritten]], notes

@@ -212,5 +212,5 @@ class _Parser:
     def _surprise(self) -> ModelError:
         token = self.next
         if token.kind == "end":
-            return ModelError(f"the file is cut off: it ends in line {token.line}; copy or download it again")
+            return ModelError(f"the file is cut off: it ends in line {token.line}")
         return ModelError(f"line {token.line}: {token.text[:40]!r} is not expected here")

@@ -210,9 +210,7 @@ def _syntax_error(text: str, position: int) -> ModelError:
             f"line {line}: it declares a document type or entities, which no cascade needs; do not trust it"
         )
     if rest.startswith(("<!--", "<?")) or text.find(">", position) < 0:  # no end of it matched
-        return ModelError(
-            f"the file is cut off: it ends in line {line_of(text, len(text))}; copy or download it again"
-        )
+        return ModelError(f"the file is cut off: it ends in line {line_of(text, len(text))}")
     return ModelError(f"line {line} is not well-formed XML ({rest.partition('>')[0]!r} is not a tag)")
 
 

@@ -24,6 +24,8 @@ from vjcascade.formats.opencv_run import PARAMETERS_NAME, read_opencv_run
 
 CascadeFormat = Literal["new", "old"]
 
+_ADVICE = "; get a fresh copy of the file, or train the cascade again"
+
 _WRITERS: dict[CascadeFormat, Callable[[Cascade], str]] = {"new": write_new, "old": write_old}
 
 
@@ -84,7 +86,7 @@ def parse_cascade(data: bytes, name: str) -> Cascade:
     Traceback (most recent call last):
     vjcascade.errors.ModelError: model.xml: the file is empty; copy or download it again
     """
-    with explained(f"{name}: ", advice="; get a fresh copy of the file, or train the cascade again"):
+    with explained(f"{name}: ", advice=_ADVICE):
         return _cascade_of(unpacked(data))
 
 
@@ -111,7 +113,7 @@ def recorded_settings(path: Path) -> dict[str, str]:
     >>> recorded_settings(Path("cascade.xml"))["boostType"]  # doctest: +SKIP
     'GAB'
     """
-    with explained(f"{path}: "):
+    with explained(f"{path}: ", advice=_ADVICE):
         return read_settings(first_element(unpacked(read_model(path)))[1])
 
 
