@@ -84,7 +84,7 @@ def test_the_next_model_has_learned_them(run, tmp_path, rng, model):
     assert "continuing from" in ran.out
     alarms = re.search(r"additional photos, now trained on, that pass: (\d+) before, (\d+) now", ran.out)
     assert int(alarms[1]) > int(alarms[2])
-    assert f"To go back: vjcascade convert MODEL OLD.xml --stages {Cascade.load(model).n_stages}" in ran.out
+    assert f"To go back: `vjcascade convert MODEL OLD.xml --stages {Cascade.load(model).n_stages}`" in ran.out
     new = Cascade.load(tmp_path / "new" / "cascade.xml")
     assert new.n_stages == 3
     assert new.metadata["data"]["more_photos"] == len(kept(tmp_path / "alarms"))

@@ -87,6 +87,12 @@ def test_votes_say_which_windows_come_first(rng):
     assert "0 of 256 codes" in votes_drawing(lbp_cascade(), 1, 1.0)
 
 
+def test_small_votes_fit_into_the_drawing(rng):
+    cascade = builders.random_cascade(rng, stages=(1,))
+    cascade = replace(cascade, leaves=np.full_like(cascade.leaves, -0.000224))
+    assert ">-2e-04<" in votes_drawing(cascade, 0, 2.0)
+
+
 @pytest.mark.parametrize(("threshold", "x"), [(-1e9, 4), (0, None), (1e9, 426)])
 def test_a_threshold_out_of_the_range_is_drawn_at_its_end(rng, threshold, x):
     cascade = builders.random_cascade(rng, stages=(4,))

@@ -309,7 +309,7 @@ def test_continuing_without_scenes_says_how_to_go_back(pictures, short, tmp_path
     more = [pictures / "more"]
     _, events = go_on(tmp_path / "out", scenes=None, continue_from=base, more_negatives=more)
     text = ended(events)
-    assert "To go back: vjcascade convert MODEL OLD.xml --stages 2" in text
+    assert "To go back: `vjcascade convert MODEL OLD.xml --stages 2`" in text
     said = re.search(
         r"windows of the additional photos, now trained on, that pass: (\d+) before, (\d+) now", text
     )

@@ -39,13 +39,13 @@ def votes_drawing(cascade: Cascade, tree: int, largest: float) -> str:
     leaves = cascade.leaves[begin + tree : end + tree + 1].tolist()
     row, top, centre = 13, 14, VOTES_WIDTH / 2
     title = f"{_test(cascade, begin)}: votes {', '.join(f'{leaf:.4g}' for leaf in leaves[:MAX_LEAVES])}"
-    drawn = [text(_test(cascade, begin), centre, 10, class_="middle")]
+    drawn = [text(_test(cascade, begin).removesuffix(" codes"), centre, 10, class_="middle")]
     for number, leaf in enumerate(leaves[:MAX_LEAVES]):
         y, length = top + row * number, (centre - 2) * min(abs(leaf) / (largest or 1.0), 1.0)
         left, kind = (centre, "hit-dot") if leaf >= 0 else (centre - length, "false-dot")
         drawn.append(bar(left, y + 1, max(length, 0.5), row - 3, class_=kind))
         side, anchor = (centre - 3, "end") if leaf >= 0 else (centre + 3, "start")
-        drawn.append(text(f"{leaf:.2g}", side, y + 10, class_=anchor))
+        drawn.append(text(_brief(leaf), side, y + 10, class_=anchor))
     height = top + row * min(len(leaves), MAX_LEAVES)
     drawn.append(element("line", x1=centre, x2=centre, y1=top, y2=height, class_="zero"))
     return drawing(VOTES_WIDTH, height, title, *drawn)
@@ -112,6 +112,11 @@ def rejection_chart(costs: ScanCosts, most: int) -> str:
             words = f"{share:.1%} of {costs.n_reached[stage]:,}"
         drawn.append(text(words, left + whole + 6, y + 11))
     return drawing(WIDTH, row * n + 6, "Share of the windows that reach it which each stage rejects", *drawn)
+
+
+def _brief(leaf: float) -> str:
+    """Return a leaf value in at most seven characters, which fit into half of the drawing."""
+    return f"{leaf:.2g}" if abs(leaf) >= 0.001 or leaf == 0 else f"{leaf:.0e}"
 
 
 def _test(cascade: Cascade, node: int) -> str:

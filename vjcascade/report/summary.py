@@ -78,7 +78,8 @@ def _what(run: Run) -> str:
     counts = run.history.counts
     first = run.records.get(1)
     if first is None:
-        return f"{model}. The file has no record of its training."
+        of_first = f" of its first {pluralize(min(run.records) - 1, 'stage')}" if run.records else ""
+        return f"{model}. The file has no record of its training{of_first}."
     photos = f", and {pluralize(first.n_negatives, 'negative')} for its first stage"
     if "photos" in counts:
         photos = f" and {pluralize(counts['photos'], 'photo')} without the object"

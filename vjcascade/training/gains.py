@@ -210,5 +210,5 @@ def say_trade(
         )
         clauses.append(f"on the scenes, with default settings: {before_} before, {now_} now")
     stages = f"from {pluralize(base.n_stages, 'stage')} to {last.stage}"
-    go_back = "" if figures else f". To go back: vjcascade convert MODEL OLD.xml --stages {base.n_stages}"
+    go_back = "" if figures else f". To go back: `vjcascade convert MODEL OLD.xml --stages {base.n_stages}`"
     return f"continued {stages}; {'; '.join(clauses)}{go_back}"
