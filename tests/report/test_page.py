@@ -119,6 +119,13 @@ def test_a_model_without_a_record(rng, tmp_path, kind):
     assert kind in page.text or kind is FeatureType.HAAR
 
 
+def test_a_model_whose_first_stages_have_no_record(tmp_path):
+    metadata = {"settings": {}, "data": {}, "stages": [doubles.stage_record(3).as_dict()]}
+    builders.accept_all(n_stages=3).with_metadata(metadata).save(tmp_path / "model.xml")
+    page = checked(build_report(tmp_path / "model.xml"))
+    assert "The file has no record of the training of its first 2 stages." in page.text
+
+
 def test_a_model_without_stages_or_with_very_many(tmp_path):
     for n_stages in (1, 201):
         builders.accept_all(n_stages=n_stages).save(tmp_path / "model.xml")

@@ -78,8 +78,8 @@ def _what(run: Run) -> str:
     counts = run.history.counts
     first = run.records.get(1)
     if first is None:
-        of_first = f" of its first {pluralize(min(run.records) - 1, 'stage')}" if run.records else ""
-        return f"{model}. The file has no record of its training{of_first}."
+        of_first = f"the training of its first {pluralize(min(run.records, default=1) - 1, 'stage')}"
+        return f"{model}. The file has no record of {of_first if run.records else 'its training'}."
     photos = f", and {pluralize(first.n_negatives, 'negative')} for its first stage"
     if "photos" in counts:
         photos = f" and {pluralize(counts['photos'], 'photo')} without the object"
