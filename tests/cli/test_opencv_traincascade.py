@@ -207,7 +207,7 @@ def test_the_old_format_is_written_beside(old, train):
 def test_a_window_that_the_samples_have_not_is_refused(old, train):
     ran = train(f"{SMALL} -w 20 -h 20")
     assert ran.code == 2
-    assert "samples of 576 pixels are not 20x20, which has 400; they may be " in ran.err
+    assert "samples have 576 pixels, but 20x20 has 400; they may be " in ran.err
 
 
 def test_swapped_sides_are_refused_and_can_be_insisted_on(old, train, rng):
