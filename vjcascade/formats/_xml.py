@@ -167,6 +167,8 @@ def elements(text: str, root: str, form: str) -> Iterator[Element]:
         kind, place = token.lastgroup, token.start()
         if kind == "text":
             pieces.append(token["text"])
+        if kind == "null":  # what follows in its line would be lost in silence
+            raise ModelError(f"line {line_of(text, place)}: a NUL byte; copy or download the file again")
         if kind == "empty":  # the last group of a start tag
             opened.append(token["start"])
             pieces.clear()

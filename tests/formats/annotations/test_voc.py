@@ -115,6 +115,11 @@ def test_too_much_is_refused(folder, monkeypatch):
     assert "too much for annotations" in read(folder, annotation()).faults[0].reason
 
 
+def test_a_nul_byte_joins_no_objects(folder):
+    text = annotation(thing((1, 1, 24, 12)), thing((3, 4, 5, 6))).replace("</object>", "\0/object>", 1)
+    assert "a NUL byte" in read(folder, text).faults[0].reason
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50, deadline=None)
 @given(st.integers(0, 300), st.sampled_from(["", "<", ">", "&", "\0", "</object>", "<bndbox>", "9" * 50]))
 def test_spoiled_files_end_in_a_sentence_or_in_boxes(folder, place, inserted):
