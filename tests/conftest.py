@@ -41,6 +41,14 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         config.option.loadscopereorder = False  # files of few tests take longest: not last
 
 
+def pytest_configure() -> None:
+    """Give each worker a processor of its own: with threads on the others', small tests take twice as long."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")
+    if worker.isdigit() and hasattr(os, "sched_setaffinity"):
+        processors = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {processors[int(worker) % len(processors)]})
+
+
 def pytest_report_header() -> list[str]:
     """Say in the first lines what the tests can be compared with."""
     return [

@@ -20,7 +20,7 @@ from vjcascade.imaging import write_image
             ["a.png 1 2 2 9 9", "b.png 1 2 2 9 9"],
             r"(?s)1 line .* cannot be used.*info.dat:2: b.png: not found",
         ),
-        (["a.png 1 2 2 9"], "info.dat:1: 'a.png 1 2 2 9': the count 1 needs four numbers"),
+        (["a.png 1 2 2 9"], "info.dat:1: 'a.png 1 2 2 9': the count 1 must be followed by four numbers"),
         (["a.png 1 2 2 0 9"], "box 2 2 0 9 is empty or lies outside the picture of 30x20 pixels"),
         (["a.png 1 30 2 4 9"], "box 30 2 4 9 is empty or lies outside"),
         (["a.png 1 2 2 9 9", "./a.png 0"], "info.dat:2: ./a.png is named twice"),
@@ -140,7 +140,7 @@ def test_what_is_wrong_names_the_format_and_the_place(folder):
         read_scenes(folder / "boxes.csv")
     (folder / "a.json").write_text(COCO.replace('"image_id": 1', '"image_id": 3'))
     with pytest.raises(
-        SourceError, match=r"1 annotation of .*a\.json \(COCO JSON\).*\n  annotation 1: it is of"
+        SourceError, match=r"1 annotation of .*a\.json \(COCO JSON\).*\n  annotation 1: it refers to image 3"
     ):
         read_scenes(folder / "a.json")
     (folder / "a.xml").write_text(VOC.replace("11.5", "99999999999"))
