@@ -27,7 +27,7 @@ from vjcascade.training.events import Event
 distributed = pytest.importorskip("distributed")
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what Dask warns of is not ours
-SETTINGS = TrainingSettings(max_stages=2, max_weak=8, n_negatives=300, copies=0)
+SETTINGS = TrainingSettings(max_stages=2, max_weak=5, n_negatives=200, copies=0)
 
 
 @pytest.fixture(scope="module")

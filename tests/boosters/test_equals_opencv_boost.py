@@ -27,7 +27,7 @@ CONFIDENT = ["gentle", "logit", "real"]
 VOTE_SCALE = {"adaboost": 0.5, "logit": 0.5}  # OpenCV's votes are twice as large
 N_ROUNDS = 20
 N_SPLITS = 3
-UCI_TABLES = ("ionosphere", "phoneme")
+UCI_TABLES = ("ionosphere",)
 N_ROWS = 1000
 TOLERANCES = {
     "adaboost": (0.03, 0.03),

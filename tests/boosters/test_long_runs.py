@@ -21,11 +21,11 @@ def hard():
     return pools.random_pool(5, 8, 12, 9)
 
 
-@pytest.mark.parametrize(("costs", "n_rounds"), [(Costs(1000, 1), 400), (Costs(0.03, 30), 200)])
+@pytest.mark.parametrize(("costs", "n_rounds"), [(Costs(1000, 1), 200), (Costs(0.03, 30), 100)])
 @pytest.mark.parametrize("name", sorted(registry._BOOSTERS))
 def test_all_is_finite_after_hundreds_of_rounds(hard, name, costs, n_rounds):
     """Warnings are errors, so nothing overflows or is divided by zero on the way either."""
-    n_rounds = min(n_rounds, 200) if name in SLOW else n_rounds
+    n_rounds = min(n_rounds, 100) if name in SLOW else n_rounds
     booster = make_booster(name, costs, n_rounds)
     run = boost_pool(*hard, booster, n_rounds, literal=name in LITERALLY)
     assert len(run.chosen) == n_rounds

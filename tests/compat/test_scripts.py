@@ -142,7 +142,7 @@ def test_frames_of_a_camera(folder, opencv_models):
     assert printed(CAMERA, "run by ours", folder) == ["faces", "2"]
 
 
-@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("start", ["import changed", "install after import"])
 def test_errors_are_those_that_scripts_catch(start, folder):
     assert printed(MISSING, start, folder) == ["True", "True"]
 
@@ -165,7 +165,7 @@ def test_a_light_import(folder):
     assert compat.data.find("frontalface").exists()
 
 
-@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("start", ["import changed", "run by ours"])
 @pytest.mark.filterwarnings("ignore")
 def test_the_ways_to_ask_whether_anything_was_found(start, folder):
     model = f"MODEL = {str(compat.data.find('frontalface'))!r}"

@@ -65,7 +65,7 @@ def test_a_scan_equals_separate_runs_at_each_setting(kind, data):
         assert_same(scan.detections(changed, **options), detector.detect(picture))
 
 
-@pytest.mark.parametrize("shift", [-4.0, -0.5, 0.0, 0.75])
+@pytest.mark.parametrize("shift", [-4.0, 0.75])
 @pytest.mark.parametrize("n_stages", [6, 9, 13])
 def test_a_real_picture_and_a_real_model(n_stages, shift):
     faces, picture = Cascade.load(find("frontalface")), builders.picture("astronaut.png")[30:220, 120:330]

@@ -9,15 +9,15 @@ import pytest
 from vjcascade.comparison import Summary
 from vjcascade.comparison.summary import Verdict
 
-N_REPEATS = 25
+N_REPEATS = 15
 
 
 @pytest.mark.parametrize("kind", simulation.KINDS, ids=lambda kind: kind.name)
 def test_no_difference_is_claimed_where_there_is_none(kind):
     rng = np.random.default_rng(3)
     summaries = [Summary(simulation.simulated(rng, kind, 0.0)) for _ in range(N_REPEATS)]
-    assert sum(map(simulation.claims_anything, summaries)) <= 3  # of 5 %, more are there once in 28 times
-    assert sum(map(simulation.tells_ranks_apart, summaries)) <= 3
+    assert sum(map(simulation.claims_anything, summaries)) <= 2  # of 5 %, more are there once in 28 times
+    assert sum(map(simulation.tells_ranks_apart, summaries)) <= 2
 
 
 def test_without_a_correction_most_families_would_claim_one():

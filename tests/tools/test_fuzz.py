@@ -77,7 +77,7 @@ def test_planted_faults_are_found_and_kept(run_program, tmp_path):
         "1",
         "--no-bounds-checks",
         "--limit",
-        "2",
+        "4",
         "--keep",
         tmp_path / "kept",
     ]
@@ -88,7 +88,7 @@ def test_planted_faults_are_found_and_kept(run_program, tmp_path):
         "fault, lists:0: Traceback",
         "FaultError: left over: ",
         ".list.tmp\n",
-        "fault, pictures:0: it has not ended after 2 s",
+        "fault, pictures:0: it has not ended after 4 s",
         "fault, commands:0: the process ended with SIGSEGV",
         "KeyError: 'format'",
     ):
