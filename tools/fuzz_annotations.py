@@ -30,10 +30,11 @@ from fuzz_inputs import (
     picture_file,
 )
 
-from vjcascade.errors import CascadeError
+from vjcascade.errors import CascadeError, ImageError
 from vjcascade.formats.annotations.pictures import MAX_COORDINATE, AnnotatedObject, Annotations
 from vjcascade.formats.annotations.reading import read_annotations
 from vjcascade.formats.annotations.vec_files import write_vec
+from vjcascade.imaging import image_header
 from vjcascade.types import Size
 
 SIZE = Size(48, 36)
@@ -158,6 +159,14 @@ def _usual_label(read: Annotations) -> str | None:
     return labels.most_common(1)[0][0] if labels else None
 
 
+def _can_be_opened(path: Path) -> bool:
+    try:
+        image_header(path)
+    except ImageError:
+        return False  # what its file of annotations says cannot be compared, and whoever uses the picture is told
+    return True
+
+
 def check_annotations(read: Annotations) -> None:
     """Raise `FaultError` if a box, label, size or fault is none."""
     from fuzz_rules import FaultError, check_sentence
@@ -171,7 +180,9 @@ def check_annotations(read: Annotations) -> None:
             for one in picture.objects
         ):
             raise FaultError(f"objects {picture.objects}")
-        if not picture.path.is_file() or (picture.objects and picture.size not in {None, SIZE}):
+        if not picture.path.is_file():
+            raise FaultError(f"picture {picture.path}, which is no file")
+        if picture.objects and picture.size not in {None, SIZE} and _can_be_opened(picture.path):
             raise FaultError(f"picture {picture.path}, size {picture.size}")
     for fault in read.faults:
         check_sentence(fault.reason)
