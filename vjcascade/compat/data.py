@@ -94,16 +94,16 @@ def find(name: str | bytes | os.PathLike[str]) -> Path:
     for prefix in _PREFIXES:
         if prefix + stem in known:
             return known[prefix + stem]
-    near = "" if is_of_opencv(stem) else _near(stem, known)
+    near = "" if _is_of_opencv(stem) else _near(stem, known)
     raise ModelNotFoundError(f"no model file {stem!r} on this machine; {near}{FETCH}{WHERE_TO_GET}")
 
 
-def is_of_opencv(stem: str) -> bool:
+def _is_of_opencv(stem: str) -> bool:
     """Tell whether OpenCV 4 came with a model file of a name, with or without the prefix.
 
     Examples
     --------
-    >>> is_of_opencv("haarcascade_eye"), is_of_opencv("frontalface")
+    >>> _is_of_opencv("haarcascade_eye"), _is_of_opencv("frontalface")
     (True, False)
     """
     from vjcascade.compat.fetching import OPENCV_FILES
