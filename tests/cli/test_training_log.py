@@ -231,6 +231,20 @@ def test_scenes_have_columns_where_they_are_given(terminal, monkeypatch, capsys,
     assert re.search(r"2 .* 100\.0% +99,999 +0\.989 ", shown[True])
 
 
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_adaboost_has_columns_where_it_is_trained(terminal, monkeypatch, capsys, is_terminal):
+    if is_terminal:
+        terminal()
+        monkeypatch.setenv("COLUMNS", "200")
+    for baseline in (False, True):
+        with TrainingLog() as log:
+            begin = replace(BEGIN, settings={**BEGIN.settings, "baseline": baseline})
+            for event in (begin, StageBegun(1), replace(done(), record=record(baseline=None))):
+                log(event)
+        text = visible(sys.stdout.getvalue() if is_terminal else capsys.readouterr().out)
+        assert ("AdaBoost" in text) == baseline
+
+
 def test_the_summary_says_recall_where_scenes_were_given():
     plain, tried = (
         record(1),
@@ -275,7 +289,7 @@ def test_a_terminal_says_what_a_log_says(terminal):
     shown = visible(stream.getvalue())
     for key, cell in record_cells(record().as_dict()).items():
         assert cell.strip() in shown or key == "at"
-    for line in legend(chosen_columns(LOGGED, has_scenes=False)).splitlines():
+    for line in legend(chosen_columns(LOGGED)).splitlines():
         assert line in shown or line.startswith("  at ")
 
 

@@ -145,8 +145,8 @@ def with_window(window, rects):
     ("cascade", "reason"),
     [
         (model_of("lbp"), "no LBP features"),
-        (model_of("tilted"), r"no tilted features, but the model has \d+; train with mode basic"),
-        (model_of("tree"), "stumps only, but the model has deeper trees; train with max_depth 1"),
+        (model_of("tilted"), r"no tilted features, but the model has \d+; train with --mode basic"),
+        (model_of("tree"), "stumps only, but the model has deeper trees; train with --max-depth 1"),
         (whole_stumps((3, 256)), "at most 255 weak classifiers, but stage 2 of the model has 256"),
         (model_of("stump"), "are integers from -127 to 127"),
         (unbalanced(0.5), "are integers from"),

@@ -19,7 +19,7 @@ from vjcascade.report.command import command_of
 from vjcascade.report.cost import expected_costs
 from vjcascade.report.features import feature_drawing
 from vjcascade.report.pictures import contact_sheet
-from vjcascade.report.summary import advice, answer
+from vjcascade.report.summary import about, advice, verdict
 from vjcascade.report.training_run import Run
 from vjcascade.training.events import Rates
 from vjcascade.training.history import History, StageHistory
@@ -143,14 +143,14 @@ def test_the_command_line_names_what_is_continued():
 
 def test_the_answer_is_in_the_first_sentences():
     run = run_of(builders.accept_all(n_stages=2), [0.5, 0.001])
-    text = "".join(answer(run, expected_costs(run)))
+    text = "".join([*verdict(run), *about(run, expected_costs(run))])
     assert "2 stages and 2 weak classifiers over Haar features" in text
     assert "Of the training positives, 95.0% pass (none were held out" in text
     assert "one in 1,000 background windows" in text
     assert "costs 1.5 features on average" in text
     whole = msgspec.structs.replace(run.records[2], overall_held_out_hit_rate=0.5)
     run = replace(run, records={**run.records, 2: whole})
-    assert "Of the held-out positives, 50.0% pass" in "".join(answer(run, expected_costs(run)))
+    assert "Of the held-out positives, 50.0% pass" in "".join(verdict(run))
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_a_run_that_was_stopped_is_told_from_one_that_ended():
         run = run_of(builders.accept_all(n_stages=1), [0.5], history=History(stages, ended=ended))
         assert ("continue with `--resume`" in " ".join(advice(run))) == (not ended)
         assert (
-            "Training ended early with 1 stage: no more" in "".join(answer(run, expected_costs(run)))
+            "Training ended early with 1 stage: no more" in "".join(about(run, expected_costs(run)))
         ) == bool(ended)
 
 

@@ -227,8 +227,12 @@ def _record_lines(cascade: Cascade) -> Iterator[str]:
         before = record["continued"]
         n_before = min(before["stages"], cascade.n_stages)
         yield f"\ncontinues {before['model']}: its {pluralize(n_before, 'stage')} come first"
-    has_scenes = any(stage.get("scenes") for stage in record["stages"])
-    columns = chosen_columns(RECORDED, has_scenes=has_scenes)
+    stages = record["stages"]
+    columns = chosen_columns(
+        RECORDED,
+        has_scenes=any(stage.get("scenes") for stage in stages),
+        has_baseline=any(stage.get("baseline") for stage in stages),
+    )
     yield f"\n{legend(columns)}\n\n{header(columns)}"
-    yield from (row(columns, record_cells(stage)) for stage in record["stages"])
+    yield from (row(columns, record_cells(stage)) for stage in stages)
     yield f"\n{quality(cascade)}"

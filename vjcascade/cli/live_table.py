@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from textwrap import fill
 from typing import TYPE_CHECKING, TextIO
 
-from vjcascade.cli.stage_table import columns_for, header, legend, rate_cells, record_cells, row
+from vjcascade.cli.stage_table import columns_for, header, legend, measured, rate_cells, record_cells, row
 from vjcascade.messages import duration, memory_size, printable
 from vjcascade.training.events import (
     Event,
@@ -78,7 +78,7 @@ class LiveView:
         elif isinstance(event, RunBegun):
             self._left.begin(event)
             self._earlier = event.records
-            self._columns = columns_for(self._console.width, has_scenes="scenes" in event.counts)
+            self._columns = columns_for(self._console.width, **measured(event))
         elif isinstance(event, StageBegun):
             self._begin_stage(event)
         elif isinstance(event, StageDone):

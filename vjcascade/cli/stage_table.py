@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from vjcascade.training.events import Rates, SceneFigures
+from vjcascade.training.events import Rates, RunBegun, SceneFigures
 
 
 class Column(NamedTuple):
@@ -86,8 +86,11 @@ COLUMNS = (
     ),
 )
 
-SCENES = {"scene_recall", "scene_false", "scene_f1"}
+SCENES = frozenset({"scene_recall", "scene_false", "scene_f1"})
 """Shown only where scenes are given."""
+
+BASELINE = frozenset({"baseline_hit", "baseline_false"})
+"""Shown only where AdaBoost is trained, too."""
 
 RECORDED = tuple(column for column in COLUMNS if column.key not in {"pass", "memory", "time", "left"})
 """What a model tells of its stages."""
@@ -102,7 +105,7 @@ SPARE = (
     {"pass"},
     {"searched"},
     {"natural_hit", "natural_false"},
-    {"baseline_hit", "baseline_false"},
+    BASELINE,
     {"time"},
     {"left"},
     {"weak"},
@@ -127,12 +130,24 @@ MARKED = (
 """The first and the last line of the legend."""
 
 
-def chosen_columns(columns: Sequence[Column], *, has_scenes: bool) -> tuple[Column, ...]:
-    """Return columns, with those of scenes only where there are scenes."""
-    return tuple(column for column in columns if has_scenes or column.key not in SCENES)
+def chosen_columns(
+    columns: Sequence[Column], *, has_scenes: bool = False, has_baseline: bool = True
+) -> tuple[Column, ...]:
+    """Return columns, with those of scenes only where there are scenes, and those of AdaBoost where it is trained."""
+    empty = (frozenset() if has_scenes else SCENES) | (frozenset() if has_baseline else BASELINE)
+    return tuple(column for column in columns if column.key not in empty)
 
 
-def columns_for(width: int, *, has_scenes: bool = False) -> tuple[Column, ...]:
+def measured(event: RunBegun) -> dict[str, bool]:
+    """Return what a run measures, or measured in the stages that are there, as `chosen_columns` takes it."""
+    compared = any(record.baseline is not None for record in event.records)
+    return {
+        "has_scenes": "scenes" in event.counts,
+        "has_baseline": compared or event.settings.get("baseline", True),
+    }
+
+
+def columns_for(width: int, *, has_scenes: bool = False, has_baseline: bool = True) -> tuple[Column, ...]:
     """Return the columns that a terminal has room for, so that no figure is cut.
 
     Examples
@@ -142,7 +157,7 @@ def columns_for(width: int, *, has_scenes: bool = False) -> tuple[Column, ...]:
     >>> [column.key for column in columns_for(60, has_scenes=True)]
     ['stage', 'so_far_hit', 'so_far_false', 'scene_recall', 'scene_false', 'scene_f1']
     """
-    shown = chosen_columns(LIVE, has_scenes=has_scenes)
+    shown = chosen_columns(LIVE, has_scenes=has_scenes, has_baseline=has_baseline)
     for spare in SPARE:
         if sum(column.width for column in shown) <= width:
             break

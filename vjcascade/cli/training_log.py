@@ -16,6 +16,7 @@ from vjcascade.cli.stage_table import (
     chosen_columns,
     header,
     legend,
+    measured,
     record_cells,
     row,
 )
@@ -105,7 +106,7 @@ class PlainView:
         self._console = console
         self._progress = ProgressLine(console)
         self._left = TimeLeft()
-        self._columns = chosen_columns(LOGGED, has_scenes=False)
+        self._columns = chosen_columns(LOGGED)
         self._has_header = False
 
     def show(self, event: Event) -> None:
@@ -116,7 +117,7 @@ class PlainView:
             self.say(event.text)
         elif isinstance(event, RunBegun):
             self._left.begin(event)
-            self._columns = chosen_columns(LOGGED, has_scenes="scenes" in event.counts)
+            self._columns = chosen_columns(LOGGED, **measured(event))
         elif isinstance(event, StageDone):
             self.say(self._row(event))
 

@@ -132,17 +132,17 @@ def _check(cascade: Cascade) -> None:
     if cascade.features["tilted"].any():
         n = int(cascade.features["tilted"].sum())
         raise ModelError(
-            f"OpenMV's cascades have no tilted features, but the model has {n}; train with mode basic or core"
+            f"OpenMV's cascades have no tilted features, but the model has {n}; train with --mode basic or core"
         )
     if len(cascade.nodes) != cascade.n_trees:
         raise ModelError(
-            "OpenMV's cascades have stumps only, but the model has deeper trees; train with max_depth 1"
+            "OpenMV's cascades have stumps only, but the model has deeper trees; train with --max-depth 1"
         )
     if cascade.stage_sizes.max() > 255:
         stage = int(cascade.stage_sizes.argmax())
         raise ModelError(
             f"a stage of OpenMV's cascades has at most 255 weak classifiers, but stage {stage + 1} of the model has "
-            f"{cascade.stage_sizes[stage]}; train with max_weak 255 or less, or drop this stage with --stages"
+            f"{cascade.stage_sizes[stage]}; train with --max-weak 255 or less, or drop this stage with --stages"
         )
     width, height = cascade.window
     if width * height > MAX_PIXELS:

@@ -17,7 +17,7 @@ from vjcascade.report.features import feature_drawing, first_features, mean_symb
 from vjcascade.report.inspection_charts import range_drawing, rejection_chart, votes_drawing
 from vjcascade.report.page import MAX_CHARTED
 from vjcascade.report.pictures import png_address, stretched
-from vjcascade.report.summary import answer
+from vjcascade.report.summary import about, verdict
 from vjcascade.report.templates import template
 from vjcascade.report.training_run import Run
 from vjcascade.types import FeatureType
@@ -76,7 +76,8 @@ def page_values(inspection: Inspection, run: Run, opencv_settings: Mapping[str, 
     shown = inspection.stages[:MAX_CHARTED]
     return {
         "title": f"{run.path.parent.absolute().name}/{run.path.name}",
-        "answer": answer(run, []),
+        "verdict": verdict(run),
+        "about": about(run, []),
         "figures": _figures(inspection),
         "oddities": [oddity.sentence for oddity in inspection.oddities],
         "stages": [(facts, _measured(costs, facts.stage - 1)) for facts in shown],

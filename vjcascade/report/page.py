@@ -21,7 +21,7 @@ from vjcascade.report.command import command_of
 from vjcascade.report.cost import StageCost, expected_costs
 from vjcascade.report.features import feature_drawing, first_features, mean_symbol
 from vjcascade.report.pictures import contact_sheet, is_broad, n_shown, png_address, stretched
-from vjcascade.report.summary import advice, answer
+from vjcascade.report.summary import about, advice, verdict
 from vjcascade.report.templates import template
 from vjcascade.report.training_run import Run, open_run
 from vjcascade.training.gains import best_figures
@@ -76,7 +76,8 @@ def page_values(run: Run) -> dict[str, Any]:
     mean = run.history.mean_positive
     return {
         "title": f"{run.path.parent.absolute().name}/{run.path.name}",
-        "answer": answer(run, costs),
+        "verdict": verdict(run),
+        "about": about(run, costs),
         "advice": advice(run),
         "figures": _figures(run, costs),
         "records": [run.records[stage] for stage in sorted(run.records)[:MAX_CHARTED]],

@@ -24,22 +24,38 @@ MIN_HIT_RATE = 0.9
 MAX_ADVICE = 3
 
 
-def answer(run: Run, costs: list[StageCost]) -> list[str]:
-    """Return the sentences of the first paragraph.
+def verdict(run: Run) -> list[str]:
+    """Return how good the model is by its own record.
+
+    Parameters
+    ----------
+    run : Run
+        The model and what is known of it.
+
+    Returns
+    -------
+    list of str
+        Sentences; none if nothing is recorded.
+    """
+    return list(_how_good(run))
+
+
+def about(run: Run, costs: list[StageCost]) -> list[str]:
+    """Return what was trained, what it costs to use, and what it took to train.
 
     Parameters
     ----------
     run : Run
         The model and what is known of it.
     costs : list of StageCost
-        One for each stage.
+        One for each stage; none leaves costs out.
 
     Returns
     -------
     list of str
-        What was trained, how good it is, what it costs.
+        Sentences.
     """
-    return [_what(run), *_how_good(run), *_how_costly(run, costs)]
+    return [_what(run), *_how_costly(run, costs)]
 
 
 def advice(run: Run) -> list[str]:
