@@ -427,7 +427,7 @@ class Cascade:
         min_neighbors : int, optional
             A detection needs more raw windows than this; 0 returns raw windows.
         min_size, max_size : Size or tuple of int, optional
-            Bounds on the width and height of the object in pixels.
+            Bounds on the width and height of the object in pixels, both of which count: see `Detector`.
         min_ranking_score : float, optional
             A detection's ranking score is at least this; 0 keeps all.
         n_threads : int, optional

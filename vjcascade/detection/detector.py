@@ -37,8 +37,10 @@ class Detector:
     min_neighbors : int
         A detection needs more raw windows than this (as in OpenCV, 3 asks for four); 0 returns raw windows.
     min_size, max_size : Size or tuple of int or None
-        Bounds on the width and height of the object in pixels. As in OpenCV, where no scale lies between
-        them, the one nearest to `min_size` is still scanned.
+        Bounds on the width and height of the object in pixels. Objects have the shape of the model's window, and
+        both of their sides must be in bounds: with a window of 100x40, the smallest objects of at least (60, 60) are
+        150x60; give (60, 24) for those that are 60 wide. As in OpenCV, where no scale lies between the bounds, the
+        one nearest to `min_size` is still scanned.
     min_ranking_score : float
         A detection's ranking score is at least this; 0 keeps all. OpenCV has no such bound.
     n_threads : int or None
@@ -200,7 +202,7 @@ def detect(  # noqa: PLR0913  the settings of `Detector`
     min_neighbors : int, optional
         A detection needs more raw windows than this; 0 returns raw windows.
     min_size, max_size : Size or tuple of int, optional
-        Bounds on the width and height of the object in pixels.
+        Bounds on the width and height of the object in pixels, both of which count: see `Detector`.
     min_ranking_score : float, optional
         A detection's ranking score is at least this; 0 keeps all.
     n_threads : int, optional
