@@ -117,7 +117,7 @@ class Stage:
         """Yield the weak classifiers of a boosting run."""
         return islice(boost(search, make_booster("cost-generalized", Costs(2, 1))), n_rounds)
 
-    def search_here(self, n_threads: int, plan: MemoryPlan) -> Search:
+    def search_here(self, n_threads: int, plan: MemoryPlan) -> StumpSearch:
         """Return the search by threads."""
         family, few = FAMILIES[FeatureType.HAAR], WindowIntegrals.of(self.few)
         store = family.bin_store(self.pool, few, n_threads, plan.bins)

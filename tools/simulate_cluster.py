@@ -1,0 +1,241 @@
+"""How much faster would many workers train a stage? Recorded times of every part, put together.
+
+``python tools/simulate_cluster.py`` boosts a stage on this machine, once as one thread does it, and for each number of workers
+as these would: some of their shards (``--recorded``), in their true size, one after the other in this process. A round then takes
+what the main process does itself, the slowest shard, and the way there and back: the time a real scheduler takes for as many
+tasks, measured with two idle workers, and the bytes that were sent, over a network of ``--gigabits``. The stage of one thread is
+recorded with a part of the pool (``--share``), and its searches are multiplied.
+
+Left out: workers of different speed, and a network that others use, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pickle
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from bench_clusters import Stage
+
+from vjcascade.clusters import Cluster, open_cluster
+from vjcascade.kernels.tiles import TILE
+from vjcascade.learning.sharding import ask_shard
+from vjcascade.training.memory_plan import MemoryPlan
+
+REPEATS = 20
+"""Of the messages whose time is measured."""
+
+
+@dataclass
+class Times:
+    """Seconds of a stage, recorded.
+
+    Attributes
+    ----------
+    first : float
+        Until the first round is done: windows, bins, histograms.
+    rounds : list of float
+        Of the others.
+    """
+
+    first: float = 0.0
+    rounds: list[float] = field(default_factory=list)
+
+    @property
+    def a_round(self) -> float:
+        """Mean of the rounds after the first."""
+        return statistics.fmean(self.rounds)
+
+    def stage(self, n_rounds: int) -> float:
+        """Seconds of a stage with so many rounds."""
+        return self.first + (n_rounds - 1) * self.a_round
+
+
+@dataclass
+class Stopwatch:
+    """Adds up seconds that are counted apart."""
+
+    seconds: float = 0.0
+
+    def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function and count its time."""
+        began = time.perf_counter()
+        try:
+            return function(*arguments)
+        finally:
+            self.seconds += time.perf_counter() - began
+
+    def taken(self) -> float:
+        """Return the seconds since the last time this was asked."""
+        seconds, self.seconds = self.seconds, 0.0
+        return seconds
+
+
+class RecordingCluster(Cluster):
+    """Does what the workers would do, one shard after the other, and records their seconds and bytes."""
+
+    def __init__(self, n_workers: int, n_recorded: int) -> None:
+        self._n_workers = n_workers
+        self._threads = {f"worker {i:03}": 1 for i in range(n_recorded)}
+        self._seconds: list[float] = []
+        self._n_bytes = 0
+
+    def workers(self) -> dict[str, int]:
+        """Return the recorded workers."""
+        return self._threads
+
+    def submit_to(self, worker: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Do the work at once."""
+        del worker
+        if function is not ask_shard:
+            return function(*arguments)
+        began = time.perf_counter()
+        answer = function(*arguments)
+        self._seconds.append(time.perf_counter() - began)
+        self._n_bytes += len(pickle.dumps(arguments)) + len(pickle.dumps(answer))
+        return answer
+
+    def is_done(self, future: Any, seconds: float = 0.0) -> bool:
+        """Return True."""
+        del future, seconds
+        return True
+
+    def died_of(self, future: Any) -> bool:
+        """Return False."""
+        del future
+        return False
+
+    def result(self, future: Any) -> Any:
+        """Return the answer."""
+        return future
+
+    def taken(self) -> tuple[float, float, float]:
+        """Return the seconds of all shards, those of the slowest, and the bytes of as many as there would be."""
+        seconds, n_bytes = self._seconds, self._n_bytes
+        self._seconds, self._n_bytes = [], 0
+        return sum(seconds), max(seconds), n_bytes * self._n_workers / len(self._threads)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--windows", type=int, default=200_000)
+    parser.add_argument("--side", type=int, default=24)
+    parser.add_argument("--rounds", type=int, default=50, help="recorded rounds")
+    parser.add_argument("--stage", type=int, default=200, help="rounds of the stage that is told of")
+    parser.add_argument("--workers", type=int, nargs="+", default=[16, 64], help="of one thread each")
+    parser.add_argument("--recorded", type=int, default=4, help="shards that are recorded")
+    parser.add_argument("--share", type=int, default=4, help="a so manieth part of the pool is one thread's")
+    parser.add_argument(
+        "--gigabits", type=float, default=10.0, help="of the main process's network, per second"
+    )
+    parser.add_argument("--threads", type=int, default=2, help="of the main process")
+    arguments = parser.parse_args()
+    stage = Stage(arguments.windows, arguments.side)
+    print(
+        f"{arguments.windows:,} windows, {len(stage.pool):,} features, a stage of {arguments.stage} rounds\n"
+    )
+    print(
+        "| workers | bins, s | round, s | slowest shard | main process | messages | sent in a round | stage, s | faster |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|")
+    alone = record_alone(stage, arguments)
+    whole = alone.stage(arguments.stage)
+    print(f"| one thread | {alone.first:.0f} | {alone.a_round:.2f} | | | | | {whole:,.0f} | |", flush=True)
+    with open_cluster("local:2") as cluster:
+        assert cluster is not None
+        waits = [seconds_of_messages(cluster, n_workers) for n_workers in arguments.workers]
+    for n_workers, wait in zip(arguments.workers, waits, strict=True):
+        times, parts = record_workers(stage, n_workers, wait, arguments)
+        seconds = times.stage(arguments.stage)
+        print(
+            f"| {n_workers} | {times.first:.0f} | {times.a_round:.2f} | {parts} | {seconds:,.0f} | {whole / seconds:.1f} |",
+            flush=True,
+        )
+
+
+def record_alone(stage: Stage, arguments: argparse.Namespace) -> Times:
+    """Record one thread with a part of the pool."""
+    share, pool = arguments.share, stage.pool
+    tiles = np.arange(0, len(pool), TILE * share)
+    part = np.concatenate([np.arange(tile, min(tile + TILE, len(pool))) for tile in tiles])
+    factor = len(pool) / len(part)
+    stage.pool = pool[part]
+    watch, times = Stopwatch(), Times()
+    began = time.perf_counter()
+    search = watch.run(stage.search_here, 1, MemoryPlan())
+    search.find = partial(watch.run, search.find)  # what grows with the number of features is counted apart
+    rounds = stage.rounds(search, arguments.rounds)
+    for number, _ in enumerate(rounds):
+        now = time.perf_counter()
+        searched = watch.taken()
+        seconds = now - began - searched + factor * searched
+        if number == 0:
+            times.first = seconds
+        else:
+            times.rounds.append(seconds)
+        began = time.perf_counter()
+    stage.pool = pool
+    return times
+
+
+def record_workers(
+    stage: Stage, n_workers: int, wait: float, arguments: argparse.Namespace
+) -> tuple[Times, str]:
+    """Record some of the shards of so many workers, and return what they take together, and its parts."""
+    pool, n_recorded = stage.pool, min(arguments.recorded, n_workers)
+    edges = np.linspace(0, len(pool), n_workers + 1) / TILE
+    edges = np.minimum(edges.round().astype(np.intp) * TILE, len(pool))
+    which = np.linspace(0, n_workers - 1, n_recorded).astype(np.intp)
+    stage.pool = np.concatenate([pool[edges[i] : edges[i + 1]] for i in which])
+    cluster, times = RecordingCluster(n_workers, n_recorded), Times()
+    slowest, own, n_bytes = [], [], []
+    began = time.perf_counter()
+    with stage.search_there(cluster, arguments.threads) as search:
+        for number, _ in enumerate(stage.rounds(search, arguments.rounds)):
+            now = time.perf_counter()
+            shards, slow, sent = cluster.taken()
+            here = now - began - shards
+            way = wait + 8 * sent / (arguments.gigabits * 1e9)
+            if number == 0:
+                times.first = here + slow + way
+            else:
+                times.rounds.append(here + slow + way)
+                slowest.append(slow)
+                own.append(here)
+                n_bytes.append(sent)
+            began = time.perf_counter()
+    stage.pool = pool
+    means = [statistics.fmean(values) for values in (slowest, own, n_bytes)]
+    return times, f"{means[0]:.3f} | {means[1]:.3f} | {wait:.3f} | {means[2] / 1000:,.0f} kB"
+
+
+def seconds_of_messages(cluster: Cluster, n_tasks: int) -> float:
+    """Return how long a scheduler takes for a round's tasks, if they take no time; the median of some rounds."""
+    workers = list(cluster.workers())
+    seconds = []
+    for _ in range(REPEATS):
+        began = time.perf_counter()
+        futures = [
+            cluster.submit_to(workers[i % len(workers)], _nothing, b"x" * 1000) for i in range(n_tasks)
+        ]
+        for future in futures:
+            cluster.is_done(future)
+            cluster.result(future)
+        seconds.append(time.perf_counter() - began)
+    return statistics.median(seconds)
+
+
+def _nothing(message: bytes) -> bytes:
+    return message
+
+
+if __name__ == "__main__":
+    main()
