@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -279,6 +280,32 @@ def test_comparison_on_a_cluster(cluster: Any, tmp_path: Path, rng: np.random.Ge
 
     with distributed.Client(cluster) as client:
         assert cells("there", client=client) == cells("here", n_threads=1)
+
+
+def test_workers_asked_at_once_are_not_waited_for_when_they_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was lost closes its connection, and counts for nothing; one that hangs must not hold up the run."""
+    monkeypatch.setattr(clusters, "POLL", 0.01)
+
+    class Client:
+        def __init__(self) -> None:
+            self.answers: Any = {"tcp://a:1": 5, "tcp://b:1": OSError("it left")}
+            self.at_the_end = threading.Event()
+
+        def run(self, *_: Any, **__: Any) -> Any:
+            return self.answers or self.at_the_end.wait()
+
+        def nthreads(self) -> dict[str, int]:
+            return {"tcp://a:1": 1}
+
+    client, both = Client(), ["tcp://a:1", "tcp://b:1"]
+    cluster = clusters.Cluster(client)
+    assert cluster.ask_at_once(both, abs, -5) == {"tcp://a:1": 5}
+    client.answers = None
+    assert cluster.ask_at_once(both, abs, -5) == {}
+    client.at_the_end.set()
+    client.answers = {"tcp://a:1": ImageError("it is cut off")}
+    with pytest.raises(ImageError, match="cut off"):
+        cluster.ask_at_once(both, abs, -5)
 
 
 def test_nobody_answers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

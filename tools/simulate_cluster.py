@@ -2,9 +2,9 @@
 
 ``python tools/simulate_cluster.py`` boosts a stage on this machine, once as one thread does it, and for each number of workers
 as these would: some of their shards (``--recorded``), in their true size, one after the other in this process. A round then takes
-what the main process does itself, the slowest shard, and the way there and back: the time a real scheduler takes for as many
-tasks, measured with two idle workers, and the bytes that were sent, over a network of ``--gigabits``. The stage of one thread is
-recorded with a part of the pool (``--share``), and its searches are multiplied.
+what the main process does itself, the slowest shard, and the way there and back: the time a real scheduler takes to ask as many
+workers (two real ones, each several times), and the bytes that are sent, over a network of ``--gigabits``. The stage of one thread
+is recorded with a part of the pool (``--share``), and its searches are multiplied.
 
 Left out: workers of different speed, and a network that others use, too.
 """
@@ -15,7 +15,7 @@ import argparse
 import pickle
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -25,7 +25,7 @@ from bench_clusters import Stage
 
 from vjcascade.clusters import Cluster, open_cluster
 from vjcascade.kernels.tiles import TILE
-from vjcascade.learning.sharding import ask_shard
+from vjcascade.learning.sharding import ask_shard, ask_shards
 from vjcascade.training.memory_plan import MemoryPlan
 
 REPEATS = 20
@@ -95,11 +95,27 @@ class RecordingCluster(Cluster):
         del worker
         if function is not ask_shard:
             return function(*arguments)
+        answer = self._timed(function, *arguments)
+        self._n_bytes += len(pickle.dumps(arguments)) + len(pickle.dumps(answer))
+        return answer
+
+    def _timed(self, function: Callable[..., Any], *arguments: Any) -> Any:
         began = time.perf_counter()
         answer = function(*arguments)
         self._seconds.append(time.perf_counter() - began)
-        self._n_bytes += len(pickle.dumps(arguments)) + len(pickle.dumps(answer))
         return answer
+
+    def ask_at_once(
+        self, workers: Sequence[str], function: Callable[..., Any], *arguments: Any
+    ) -> dict[str, Any]:
+        """Do the work of all workers, whose shards are all in this process, one after the other."""
+        keys, question = arguments
+        assert function is ask_shards
+        answers = {}
+        for key in keys:
+            answers |= self._timed(ask_shards, (key,), question)
+        self._n_bytes += len(keys) * len(pickle.dumps(question)) + len(pickle.dumps(answers))
+        return {workers[0]: answers}
 
     def is_done(self, future: Any, seconds: float = 0.0) -> bool:
         """Return True."""
@@ -217,18 +233,13 @@ def record_workers(
     return times, f"{means[0]:.3f} | {means[1]:.3f} | {wait:.3f} | {means[2] / 1000:,.0f} kB"
 
 
-def seconds_of_messages(cluster: Cluster, n_tasks: int) -> float:
-    """Return how long a scheduler takes for a round's tasks, if they take no time; the median of some rounds."""
+def seconds_of_messages(cluster: Cluster, n_workers: int) -> float:
+    """Return how long a scheduler takes to ask so many workers, if answers take no time; the median of some rounds."""
     workers = list(cluster.workers())
     seconds = []
     for _ in range(REPEATS):
         began = time.perf_counter()
-        futures = [
-            cluster.submit_to(workers[i % len(workers)], _nothing, b"x" * 1000) for i in range(n_tasks)
-        ]
-        for future in futures:
-            cluster.is_done(future)
-            cluster.result(future)
+        cluster.ask_at_once([workers[i % len(workers)] for i in range(n_workers)], _nothing, b"x" * 1000)
         seconds.append(time.perf_counter() - began)
     return statistics.median(seconds)
 

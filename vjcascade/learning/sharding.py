@@ -2,18 +2,18 @@
 
 Network traffic
     When a stage begins, each worker gets its shard of the pool and the pixels of all windows, and computes the bins.
-    After that, each round only sends the weak classifier that was added, some hundred bytes: each worker has its own
-    copy of the boosting state, and computes the round's weights from it. A digest shows whether its weights are
-    identical, bit by bit (other processors may round differently); if not, and for the nodes of trees, the weights
-    themselves are sent. Workers return their best features over bins, with losses: a few kilobytes at most. The main
-    process chooses among them, and sets thresholds on the real values, as without a cluster.
+    After that, each round only sends the weak classifier that was added, some hundred bytes, to all at once: each
+    worker has its own copy of the boosting state, and computes the round's weights from it. A digest shows whether its
+    weights are identical, bit by bit (other processors may round differently); if not, and for the nodes of trees, the
+    weights themselves are sent. Workers return their best features over bins, with losses: a few kilobytes at most. The
+    main process chooses among them, and sets thresholds on the real values, as without a cluster.
 
 Why the result is that of one machine
     Each worker's search finds the best of its features as a full scan over bins would, whatever its histograms are; see
     `vjcascade.learning.search`. So the best of all are among the returned ones.
 
 When a worker is lost
-    Another one gets its shard, with the current state. Nothing else is repeated.
+    Another one gets its shard, with the current state, as a task. Nothing else is repeated.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import copy
 import hashlib
 import itertools
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -112,7 +112,7 @@ class Question(NamedTuple):
     digest : bytes
         Digest of the weights.
     probes : ndarray of dtype intp, or None
-        Indices of features in the whole pool whose best split is wanted; None for a search.
+        Indices of features in the whole pool whose best split is wanted, of those in the shard; None for a search.
     guess : tuple of float or None
         For a search; see `StumpSearch.find`.
     state : BoostingState or None
@@ -175,9 +175,11 @@ class Shard:
                 given.is_part,
             )
         if question.probes is not None:
-            if len(question.probes) == 0:
+            probes = question.probes - self._first
+            probes = probes[(probes >= 0) & (probes < len(self._samples.pool))]
+            if len(probes) == 0:
                 return np.inf, 0.0, 0.0
-            return self._search.best_of(question.probes - self._first, round_, booster)
+            return self._search.best_of(probes, round_, booster)
         found = self._search.find(round_, booster, question.guess).shortened(N_PROBES)
         return found._replace(features=found.features + self._first)
 
@@ -235,6 +237,24 @@ def ask_shard(key: str, spec: ShardSpec | None, n_threads: int, question: Questi
         _shards[key] = Shard(spec, n_threads)
     shard = _shards.get(key)
     return None if shard is None else shard.answer(question)
+
+
+def ask_shards(keys: Sequence[str], question: Question) -> dict[str, Answer | None]:
+    """On a worker: return the answers of those of some shards that it has, by key.
+
+    Parameters
+    ----------
+    keys : sequence of str
+        Keys of all shards.
+    question : Question
+        The request.
+
+    Returns
+    -------
+    dict
+        None for a shard whose state or weights differ.
+    """
+    return {key: _shards[key].answer(question) for key in keys if key in _shards}
 
 
 def drop_shard(key: str) -> None:
@@ -358,25 +378,24 @@ class ShardedSearch:
             round_.is_part,
         )
 
-        def question(part: _Part, level: int) -> Question:
-            in_part = None
-            if probes is not None:
-                in_part = probes[(probes >= part.features.start) & (probes < part.features.stop)]
+        def question(level: int) -> Question:
             return Question(
                 plain,
                 round_.state.n_rounds,
                 tuple(self._added),
                 digest,
-                in_part,
+                probes,
                 guess,
                 copy.deepcopy(round_.state) if level >= WITH_STATE else None,
                 weights if level >= WITH_STATE or round_.is_part else None,
             )
 
-        answers: dict[int, Answer] = {}
+        answers = self._answers_at_once(question(PLAIN))
         levels = [PLAIN if part.is_built else WITH_FEATURES for part in self._parts]
         waiting = {
-            i: self._send(part, question(part, levels[i]), levels[i]) for i, part in enumerate(self._parts)
+            i: self._send(part, question(levels[i]), levels[i])
+            for i, part in enumerate(self._parts)
+            if i not in answers
         }
         while waiting:
             for i, part in enumerate(self._parts):
@@ -388,14 +407,28 @@ class ShardedSearch:
                 answer = self._cluster.result(waiting.pop(i))
                 if answer is None:
                     levels[i] += 1
-                    waiting[i] = self._send(part, question(part, levels[i]), levels[i])
+                    waiting[i] = self._send(part, question(levels[i]), levels[i])
                 else:
                     part.is_built, answers[i] = True, answer
             for i in self._lost(waiting):
                 levels[i] = WITH_FEATURES
-                waiting[i] = self._send(self._parts[i], question(self._parts[i], levels[i]), levels[i])
+                waiting[i] = self._send(self._parts[i], question(levels[i]), levels[i])
         self._is_sent = True
         return [answers[i] for i in range(len(self._parts))]
+
+    def _answers_at_once(self, question: Question) -> dict[int, Answer]:
+        """Return the answers of the shards that are there and up to date, by their places."""
+        keys = {self._key_of(part): i for i, part in enumerate(self._parts) if part.is_built}
+        workers = {part.worker for part in self._parts if part.is_built}
+        if not workers:
+            return {}
+        found = self._cluster.ask_at_once(sorted(workers), ask_shards, tuple(keys), question)
+        return {
+            keys[key]: answer
+            for answered in found.values()
+            for key, answer in answered.items()
+            if answer is not None
+        }
 
     def _send(self, part: _Part, question: Question, level: int) -> Any:
         """Send a request to the worker of a shard."""
