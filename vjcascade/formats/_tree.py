@@ -8,12 +8,14 @@ cascade is told here and in the readers, once for all of them. Files are hostile
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar, cast
 
 from vjcascade.errors import ModelError
+
+Read = TypeVar("Read")
 
 Node: TypeAlias = "str | list[Node] | dict[str, Node]"
 
@@ -22,6 +24,8 @@ MAX_VALUES = 1_000_000
 
 MAX_DEPTH = 16
 """Deepest nesting; a cascade needs 10."""
+
+_ONLY_WORDS = frozenset({str})
 
 _INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]{0,9})")  # OpenCV takes a leading 0 for octal
 _REAL = re.compile(r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,3})?")
@@ -36,6 +40,17 @@ def explained(before: str = "", advice: str = "") -> Iterator[None]:
     except ModelError as error:
         said = str(error)
         raise ModelError(f"{before}{said}{'' if '; ' in said else advice}") from None
+
+
+def each(read: Callable[[Node], Read], nodes: Iterable[Node], name: str) -> list[Read]:
+    """Return what `read` makes of nodes; an error tells the name and the place of the one that it is about."""
+    found: list[Read] = []
+    try:
+        for node in nodes:
+            found.append(read(node))  # noqa: PERF401  the error needs their number
+    except ModelError as error:
+        raise ModelError(f"{name} {len(found)}: {error}") from None
+    return found
 
 
 def check_size(depth: int, n_values: int) -> None:
@@ -80,13 +95,13 @@ def words(parent: Node, tag: str) -> list[str]:
 
 def words_of(node: Node, name: str) -> list[str]:
     """Return the words in a node that holds nothing else; one word alone is a list of one, as in OpenCV."""
-    found = [node] if isinstance(node, str) else node
-    if isinstance(found, dict):
+    if isinstance(node, str):
+        return [node]
+    if isinstance(node, dict):
         raise ModelError(f"{name} holds named values instead of plain ones")
-    plain = [word for word in found if isinstance(word, str)]
-    if len(plain) < len(found):
+    if not _ONLY_WORDS.issuperset(map(type, node)):
         raise ModelError(f"{name} holds lists instead of plain values")
-    return plain
+    return cast("list[str]", node)
 
 
 def integer_in(parent: Node, tag: str) -> int:

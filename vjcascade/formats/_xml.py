@@ -17,7 +17,7 @@ from html import unescape
 from typing import NamedTuple
 
 from vjcascade.errors import ModelError
-from vjcascade.formats._tree import Node, add_child, check_size
+from vjcascade.formats._tree import MAX_DEPTH, MAX_VALUES, Node, add_child, check_size
 
 MAX_TEXT = 1_000_000
 """Most characters of an element that holds numbers; a tree of a thousand LBP nodes has 130 thousand."""
@@ -39,6 +39,19 @@ _TOKEN = re.compile(
 )
 _LEAF = re.compile(rf"\s* < (?P<tag> {_NAME} ) > (?P<text> [^<\0]*+ ) </ (?P=tag) >", re.VERBOSE)
 """Most of a cascade, in a third of the time that its four tokens take."""
+
+_ITEM = re.compile(
+    r"""
+    \s* <_> \s* (?:
+      <internalNodes> (?P<nodes> [^<\0]*+ ) </internalNodes> \s* <leafValues> (?P<leaves> [^<\0]*+ ) </leafValues>
+    | <rects> (?P<rects> (?: \s* <_> [^<\0]*+ </_> )++ ) \s* </rects> \s* <tilted> (?P<tilted> [^<\0]*+ ) </tilted>
+    ) \s* </_>
+    """,
+    re.VERBOSE,
+)
+_RECT = re.compile("<_>([^<]*)</_>")
+"""A weak classifier and a Haar feature, as nearly all files write them: a cascade has thousands, and is read in half of
+the time that their leaves take."""
 
 _ATTRIBUTE = re.compile(rf"""\s ({_NAME}) \s* = \s* (?: "([^"]*)" | '([^']*)' )""", re.VERBOSE)
 _AFTER_THE_END = re.compile(
@@ -70,6 +83,10 @@ def parse_xml(text: str, *, comments_in: str) -> Node:
     builder = _Builder(comments_in)
     position = 0
     while not builder.is_whole:
+        item = _ITEM.match(text, position) if builder.is_in_list else None
+        if item and builder.add_item(item):
+            position = item.end()
+            continue
         leaf = _LEAF.match(text, position)
         token = leaf or _token_at(text, position)
         try:
@@ -243,6 +260,29 @@ class _Builder:
             case "instruction":
                 self._check_instruction(token)
 
+    @property
+    def is_in_list(self) -> bool:
+        """Whether weak classifiers or features come next."""
+        return bool(self._open) and self._open[-1][0] in {"weakClassifiers", "features"}
+
+    def add_item(self, item: re.Match[str]) -> bool:
+        """Take a weak classifier or a Haar feature; return whether that could be done without going beyond limits."""
+        if len(self._open) + 3 > MAX_DEPTH or len(item[0]) > MAX_TEXT:
+            return False
+        if item["nodes"] is not None:
+            nodes, leaves = item["nodes"].split(), item["leaves"].split()
+            node: Node = {"internalNodes": _plain(nodes), "leafValues": _plain(leaves)}
+            n_values = 3 + len(nodes) + len(leaves)
+        else:
+            rects, tilted = [text.split() for text in _RECT.findall(item["rects"])], item["tilted"].split()
+            node = {"rects": [_plain(rect) for rect in rects], "tilted": _plain(tilted)}
+            n_values = 3 + len(tilted) + sum(1 + len(rect) for rect in rects)
+        if self._n_values + n_values > MAX_VALUES:
+            return False
+        self._n_values += n_values
+        self._open[-1][2].append(("_", node))
+        return True
+
     def add_leaf(self, tag: str, text: str) -> None:
         """Take an element that holds no other."""
         self._start(tag)
@@ -310,4 +350,9 @@ class _Builder:
         found = text.split()
         self._n_values += len(found)
         check_size(0, self._n_values)
-        return found[0] if len(found) == 1 else list(found)
+        return _plain(found)
+
+
+def _plain(words: list[str]) -> Node:
+    """Return the words of an element; one word alone is no list."""
+    return words[0] if len(words) == 1 else [*words]

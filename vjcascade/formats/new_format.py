@@ -20,6 +20,7 @@ makes of such a file, and what is done here where it is careless:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,10 +125,9 @@ def read_new(root: Node) -> Cascade:
     """
     window, feature_type = read_kind(root)
     is_lbp = feature_type is FeatureType.LBP
-    features = []
-    for number, feature in enumerate(tree.items(root, "features")):
-        with explained(f"feature {number}: "):
-            features.append(_cell(feature) if is_lbp else haar_feature(feature))
+    features: list[Any] = tree.each(
+        _cell if is_lbp else haar_feature, tree.items(root, "features"), "feature"
+    )
     stages = [
         read_stage(stage, f"stage {number}", is_lbp=is_lbp)
         for number, stage in enumerate(tree.items(root, "stages"))
@@ -184,11 +184,8 @@ def read_stage(stage: Node, name: str, *, is_lbp: bool) -> ReadStage:
     with explained(f"{name}: "):
         threshold = tree.real_in(stage, "stageThreshold")
         items = tree.items(stage, "weakClassifiers")
-    trees = []
-    for place, item in enumerate(items):
-        with explained(f"{name}, tree {place}: "):
-            trees.append(_tree(item, _lbp_node if is_lbp else _haar_node))
-    return ReadStage(threshold, trees)
+    read = partial(_tree, read_node=_lbp_node if is_lbp else _haar_node)
+    return ReadStage(threshold, tree.each(read, items, f"{name}, tree"))
 
 
 def cascade_of_stages(
