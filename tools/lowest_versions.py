@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[1]
-EXTRAS = ("demo", "sklearn", "report", "label")
+EXTRAS = ("demo", "sklearn", "label")
 """Those that belong to the package in use; the others are for work on it."""
 
 

@@ -418,6 +418,8 @@ class Cascade:
     ) -> Detections:
         """Find the object in a picture, as OpenCV does; for many pictures, keep a `vjcascade.Detector`.
 
+        All stages and these defaults are used, whatever the model was tuned to; see `vjcascade.load_detector`.
+
         Parameters
         ----------
         image : ndarray

@@ -17,7 +17,6 @@ def test_the_verdict_comes_first(run, easy):
 
 
 def test_json_and_page(run, easy):
-    pytest.importorskip("jinja2")
     ran = run("check", easy / "pos", easy / "neg", "--json", "--html", easy / "check.html", "--threads", "1")
     assert ran.code == 0
     values = json.loads(ran.out)

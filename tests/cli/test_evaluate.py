@@ -7,7 +7,6 @@ import errno
 import json
 import os
 import shutil
-import sys
 
 import numpy as np
 import pytest
@@ -38,7 +37,6 @@ def words(scenes, *more):
 
 
 def test_two_models_side_by_side(run, scenes):
-    pytest.importorskip("jinja2")
     ran = run(*words(scenes, "--output", scenes / "out", "--fppi", "5"))
     assert ran.code == 0
     assert [line for line in ran.err.splitlines() if not line.startswith("compiling kernels")] == []
@@ -199,14 +197,6 @@ def test_files_of_others_are_not_overwritten(run, scenes):
     ran = run("evaluate", scenes / "short.xml", scenes / "results.csv", "--output", scenes)
     assert ran.code == 2
     assert "would overwrite the model or an input" in ran.err
-
-
-def test_without_jinja2_it_is_said_before_the_work(run, scenes, monkeypatch):
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    ran = run(*words(scenes, "--output", scenes / "out"))
-    assert (ran.code, ran.out) == (2, "")
-    assert "pip install jinja2" in ran.err
-    assert not (scenes / "out").exists()
 
 
 def test_nothing_is_written_where_not_all_fits(run, scenes, monkeypatch):

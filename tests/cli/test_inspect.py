@@ -200,7 +200,6 @@ def test_json(run, easy, accept_all):
 
 
 def test_a_page(run, easy, accept_all):
-    pytest.importorskip("jinja2")
     ran = run("inspect", accept_all, easy / "neg", "--html", easy / "page.html")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.endswith(f"page: {easy / 'page.html'}; open it in a browser\n")
@@ -227,7 +226,6 @@ def test_a_page(run, easy, accept_all):
     ],
 )
 def test_wrong_command_lines(run, accept_all, tmp_path, monkeypatch, words, told):
-    pytest.importorskip("jinja2")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
     (tmp_path / "broken.png").write_bytes(b"no picture")

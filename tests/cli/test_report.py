@@ -2,8 +2,6 @@
 
 import pytest
 
-pytest.importorskip("jinja2")
-
 
 def test_a_training_and_its_report(run, easy):
     options = ("--window", "24x24", "--stages", "1", "--negatives", "60", "--no-baseline")

@@ -437,7 +437,6 @@ def test_scenes_to_validate_with(run, easy, rng):
     assert "best F1" in told
     assert "training record:" not in told
     assert "tuned settings of the model" in run("detect", model, easy / "scenes").err
-    pytest.importorskip("jinja2")
     assert run("report", easy / "out").code == 0
     assert f"--validate {easy / 'scenes.csv'}" in (easy / "out" / "report.html").read_text()
 

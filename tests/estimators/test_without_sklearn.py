@@ -31,6 +31,14 @@ def test_what_is_missing_is_said(wish):
     )
 
 
+def test_help_and_completion_work():
+    done = run(
+        f"{HIDDEN}import inspect, vjcascade; print(*(name for name, _ in inspect.getmembers(vjcascade)))"
+    )
+    names = done.stdout.split()
+    assert (done.stderr, "train" in names, "CostBoostClassifier" in names) == ("", True, False)
+
+
 def test_all_else_works():
     done = run(f"{HIDDEN}import vjcascade.cli.main, vjcascade.training; print(vjcascade.Size(3, 4))")
     assert (done.stdout, done.stderr) == ("3x4\n", "")

@@ -272,18 +272,23 @@ class Stub:
     """Scenes with an object each, as far as an evaluation needs them."""
 
     notes = ()
+    fingerprint = "5c3e"
 
     def __init__(self, n):
         self.n_objects = np.ones(n, np.int64)
 
+    def __len__(self):
+        return len(self.n_objects)
 
-def stub_evaluation(rates, n=60):
-    """Return an evaluation of models that find such shares of the objects, the first ones, without false alarms."""
-    cascade = builders.accept_all(Size(12, 10), 1)
+
+def stub_evaluation(rates, n=60, n_false=0, metadata=None):
+    """Return an evaluation of models that find such shares of the objects, with so many false alarms each."""
+    cascade = builders.accept_all(Size(12, 10), 1).with_metadata(metadata or {})
     protocol, figures = replace(FAST, n_resamples=400), Protocol().figures
     weights, models = scene_weights(n, 400), []
     for number, rate in enumerate(rates):
-        found = [findings([1.0] * (i < round(rate * n)), [1] * (i < round(rate * n)), 1) for i in range(n)]
+        hits = [int(i < round(rate * n)) for i in range(n)]
+        found = [findings([1.0] * hit + [0.5] * n_false, [1] * hit + [0] * n_false, 1) for hit in hits]
         matches = [one.matches for one in found]
         steps = Steps.of(matches)
         curves = dict.fromkeys((CURVE, POINT, *COCO), steps)
@@ -320,6 +325,28 @@ def test_the_verdict_on_one_and_on_three():
     sentences = verdict(stub_evaluation([0.5, 0.9, 0.1]))
     assert [one.split(" at ")[0] for one in sentences[:2]] == ["B finds more than A", "B finds more than C"]
     assert "the best of 3 on these scenes" in sentences[2]
+
+
+def test_the_verdict_says_that_settings_in_use_are_lax():
+    assert verdict(stub_evaluation([0.5, 0.9], n_false=2))[-1] == (
+        "With the settings in use, false alarms per picture: A 2.00, B 2.00; vjcascade tune chooses settings for fewer."
+    )
+
+
+@pytest.mark.parametrize(
+    ("metadata", "is_told"),
+    [
+        ({"tuning": {"scenes": {"sha256": "5c3e"}}}, True),
+        ({"data": {"scenes_sha256": "5c3e"}}, True),
+        ({"tuning": {"scenes": {"sha256": "77"}}, "data": {}}, False),
+        ({"tuning": 3, "data": [1]}, False),
+    ],
+)
+def test_notes_tell_that_a_model_has_seen_the_scenes(metadata, is_told):
+    told = [
+        note for note in notes(stub_evaluation([0.5], metadata=metadata)) if "chosen on these scenes" in note
+    ]
+    assert bool(told) == is_told
 
 
 def test_notes_tell_of_short_curves_and_few_objects():

@@ -12,8 +12,6 @@ from pages import HOSTILE, checked
 from vjcascade.checking import Finding, Item, Topic, check
 from vjcascade.report.check import MOST_SHOWN, build_check_report
 
-pytest.importorskip("jinja2")
-
 
 @pytest.fixture(scope="module")
 def result():

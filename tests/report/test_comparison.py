@@ -22,8 +22,6 @@ from vjcascade.report.comparison import build_comparison_report, comparison_valu
 from vjcascade.report.comparison_tables import MAX_COSTS, MAX_DATASET_ROWS, MAX_ROWS, percent
 from vjcascade.report.heat import N_SHADES
 
-pytest.importorskip("jinja2")
-
 SMALL = Design(
     boosters=("adaboost", "csb0", "cost-generalized"), costs=(1, 10), n_rounds=12, n_seeds=3, sanity=True
 )

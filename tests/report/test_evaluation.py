@@ -22,8 +22,6 @@ from vjcascade.report import evaluation as page, evaluation_charts as charts
 from vjcascade.report.evaluation import build_evaluation_report, page_values
 from vjcascade.report.examples import NEAR, cuts, false_alarms, misses
 
-pytest.importorskip("jinja2")
-
 PROTOCOL = Protocol(n_resamples=20)
 
 

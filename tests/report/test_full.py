@@ -16,8 +16,6 @@ from vjcascade.comparison.scenes import Found
 from vjcascade.report import full as module
 from vjcascade.report.full import build_full_report, full_answer, full_values
 
-pytest.importorskip("jinja2")
-
 N_SCENES = 40
 BASELINE, BETTER, WORSE, NONE = (
     FullEntry(Contender(booster), costs)

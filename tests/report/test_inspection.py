@@ -22,8 +22,6 @@ from vjcascade.report.training_run import Run, open_run
 from vjcascade.training.history import History, HistoryWriter
 from vjcascade.types import FeatureType, Size
 
-pytest.importorskip("jinja2")
-
 
 def page_of(cascade, scan=None, settings=None, history=None, metadata=None):
     run = Run(Path("m.xml"), cascade, {}, history or History(), None, metadata or {})

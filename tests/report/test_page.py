@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from pages import HOSTILE, checked
 
-from vjcascade.errors import MissingLibraryError, ModelError, ModelNotFoundError
+from vjcascade.errors import ModelError, ModelNotFoundError
 from vjcascade.report import charts, page as module
 from vjcascade.report.cost import StageCost
 from vjcascade.report.page import build_report, page_values
@@ -23,8 +22,6 @@ from vjcascade.training.events import Rates, RoundDone, RunBegun, SceneFigures, 
 from vjcascade.training.history import History, HistoryWriter, StageHistory
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.types import FeatureType, Size
-
-pytest.importorskip("jinja2")
 
 
 @pytest.fixture(scope="module")
@@ -193,19 +190,6 @@ def test_what_there_is_no_report_of(tmp_path):
         build_report(tmp_path)
     (tmp_path / "cascade.xml").write_text("<a/>")
     with pytest.raises(ModelError):
-        build_report(tmp_path)
-
-
-def test_without_jinja2(tmp_path, monkeypatch):
-    original = builtins.__import__
-
-    def without(name, *args, **kwargs):
-        if name == "jinja2":
-            raise ImportError(name)
-        return original(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingLibraryError, match="pip install jinja2"):
         build_report(tmp_path)
 
 

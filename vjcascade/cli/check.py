@@ -68,11 +68,9 @@ def check(  # noqa: PLR0913  each is a user's choice
 
     if html is not None:
         from vjcascade.report.check import build_check_report
-        from vjcascade.report.templates import template
 
         refuse_overwriting([html], [positives, negatives])
         check_page(html)
-        template("check.html")  # what is missing is said before the work
     planned = preset_settings(preset) if settings is None else read_settings(settings, preset=preset)
     with compile_notice(SECONDS_FOR_TRAINING), ProgressLine(PlainConsole(sys.stderr)) as line:
 

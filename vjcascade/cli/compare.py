@@ -246,10 +246,8 @@ def _begun(run: RunOptions) -> Iterator[Listener]:
     """Check where results go, and yield a listener; an interrupt says what is left."""
     from vjcascade.cli.compiling import SECONDS_FOR_TRAINING, compile_notice
     from vjcascade.cli.console import PlainConsole, ProgressLine
-    from vjcascade.report.templates import template
     from vjcascade.training.events import Note, Progress
 
-    template("comparison.html")  # nobody should learn after an hour that a report cannot be drawn
     console = PlainConsole(sys.stdout)
     with (
         output_folder(run.output, "--output"),

@@ -268,8 +268,7 @@ def _detect_in(
         used = point.used_part(cascade)
         part = "" if used is cascade else f"; the first {point.n_stages} of its {cascade.n_stages} stages"
         sys.stderr.write(f"tuned settings of the model, unless options override them: {point}{part}\n")
-        cascade = used
-    detector = Detector(cascade, **((point.settings if point else {}) | given))
+    detector = point.detector(cascade, **given) if point else Detector(cascade, **given)
     return lambda _: detector.detect
 
 

@@ -18,6 +18,7 @@ from vjcascade.cli.report import REPORT_NAME
 from vjcascade.cli.scenes import HitOptions, SceneOptions
 from vjcascade.errors import SettingsError
 from vjcascade.evaluation import Score, Ties
+from vjcascade.files import MODEL_NAME
 from vjcascade.messages import pluralize
 
 if TYPE_CHECKING:
@@ -205,20 +206,22 @@ def _candidates(words: Sequence[Path], options: DetectionOptions, *, is_untuned:
 
 def _names(words: Sequence[Path]) -> list[str]:
     """Return short names of models; those that would be alike are named as they were given."""
-    short = [
-        (word if word.is_dir() else word.with_suffix("")).name.removeprefix("haarcascade_") or str(word)
-        for word in words
-    ]
+    short = [_run_folder(word).name.removeprefix("haarcascade_") or str(word) for word in words]
     times = Counter(short)
     return [str(word) if times[name] > 1 else name for word, name in zip(words, short, strict=True)]
 
 
-def _check_output(output: Path, inputs: Sequence[Path]) -> None:
-    """Refuse now what would fail after the work: a report that cannot be drawn, or would take a file's place."""
-    from vjcascade.files import is_run_folder
-    from vjcascade.report.templates import template
+def _run_folder(word: Path) -> Path:
+    """Return what a model is named after: the folder of a run, of which every model has the same name, or its file."""
+    if word.is_dir():
+        return word
+    return word.parent if word.name == MODEL_NAME and word.parent.name else word.with_suffix("")
 
-    template("evaluation.html")
+
+def _check_output(output: Path, inputs: Sequence[Path]) -> None:
+    """Refuse now what would fail after the work: a report that would take a file's place."""
+    from vjcascade.files import is_run_folder
+
     if is_run_folder(output):
         raise SettingsError(
             f"{output}: --output needs its own folder, and this is a training run with its own report"

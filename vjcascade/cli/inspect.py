@@ -69,12 +69,10 @@ def inspect(
     model = named_model(model)
     if html is not None:
         from vjcascade.report.inspection import build_inspection_page
-        from vjcascade.report.templates import template
         from vjcascade.report.training_run import run_of
 
         refuse_overwriting([html], [model, *pictures])
         check_page(html)
-        template("inspection.html")  # what is missing is said before the work
     cascade = Cascade.load(model)
     scan = _scan(cascade, pictures, seed, threads) if pictures else None
     inspection = inspect_model(str(model), cascade, scan)

@@ -198,15 +198,15 @@ def rows_of(found: Detections, columns: Sequence[str]) -> list[Row]:
 
 
 def text_line(shot: Shot, rows: Sequence[Row]) -> str:
-    """Return one line for people."""
+    """Return what people read: a line, and where there are several detections, one more for each, the best first."""
     frame = "" if shot.frame is None else f" frame {shot.frame} ({shot.seconds:.2f} s)"
     boxes = [
         f"{row['x']} {row['y']} {row['w']} {row['h']} (score {row['score']:.2f}, "
         f"{pluralize(int(row['neighbors']), 'neighbor')}, ranking score {row['ranking_score']:.1f}{_turned(row)})"
-        for row in rows
+        for row in sorted(rows, key=lambda row: -row["ranking_score"])
     ]
-    count = pluralize(len(boxes), "detection")
-    return f"{one_line(shot.name)}{frame}: {count}{': ' if boxes else ''}{'; '.join(boxes)}\n"
+    head = f"{one_line(shot.name)}{frame}: {pluralize(len(boxes), 'detection')}"
+    return f"{head}: {boxes[0]}\n" if len(boxes) == 1 else "\n  ".join([head, *boxes]) + "\n"
 
 
 def json_line(shot: Shot, rows: Sequence[Row]) -> str:

@@ -75,8 +75,13 @@ class TrainingLog:
         self._view.close()
         self._view.say(f"\nmodel: {model}, {size}")
         self._view.say(quality(cascade))
-        self._view.say(f"try it: vjcascade detect {shlex.quote(str(model))} PICTURE --draw drawn")
+        file = shlex.quote(str(model))
+        self._view.say(f"try it: vjcascade detect {file} PICTURE --draw drawn")
         self._view.say(f"see the training report: vjcascade report {shlex.quote(str(model.parent))}")
+        self._view.say(
+            f"with labelled scenes, measure it: vjcascade evaluate {file} SCENES --output measured; and choose its "
+            f"settings: vjcascade tune {file} SCENES --output tuned.xml"
+        )
         self._view.say(self._ended)
 
     def what_is_left(self, model: Path, *, resumed: bool) -> str:

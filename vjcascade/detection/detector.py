@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,17 @@ from vjcascade.detection.scanner import Scanner
 from vjcascade.imaging import to_gray
 from vjcascade.parallel import checked_threads
 from vjcascade.types import Detections, Size
+
+
+class DetectorSettings(TypedDict, total=False):
+    """The settings of `Detector` as keyword arguments, so that editors complete and check them."""
+
+    scale_factor: float
+    min_neighbors: int
+    min_size: tuple[int, int] | None
+    max_size: tuple[int, int] | None
+    min_ranking_score: float
+    n_threads: int | None
 
 
 @dataclass(frozen=True, eq=False)

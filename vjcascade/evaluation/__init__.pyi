@@ -14,7 +14,7 @@ from .matching import (
     match_detections as match_detections,
     matching_rule as matching_rule,
 )
-from .operating_point import OperatingPoint as OperatingPoint
+from .operating_point import OperatingPoint as OperatingPoint, load_detector as load_detector
 from .protocol import Candidate as Candidate, Protocol as Protocol
 from .scenes import Scene as Scene, Scenes as Scenes, read_scenes as read_scenes
 from .tuning import Tuning as Tuning, tune as tune
@@ -37,6 +37,7 @@ __all__ = [
     "Tuning",
     "detection_curve",
     "evaluate",
+    "load_detector",
     "match_detections",
     "matching_rule",
     "normalised_expected_cost",

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Self
+from os import PathLike
+from typing import Annotated, Any, Self, Unpack
 
 from msgspec import Meta
 
 from vjcascade.cascade import OPERATING_POINT, Cascade
 from vjcascade.checks import check_fields, checked_whole
 from vjcascade.detection.checks import checked_size
-from vjcascade.detection.detector import Detector
+from vjcascade.detection.detector import Detector, DetectorSettings
 from vjcascade.errors import ModelError, SettingsError
 from vjcascade.types import Size
 
@@ -147,8 +148,15 @@ class OperatingPoint:
         names = ("scale_factor", "min_neighbors", "min_ranking_score", "min_size")
         return {name: getattr(self, name) for name in names}
 
-    def detector(self, cascade: Cascade, n_threads: int | None = None) -> Detector:
+    def detector(self, cascade: Cascade, **settings: Unpack[DetectorSettings]) -> Detector:
         """Return a detector of a tuned model with the stages and the settings of this point.
+
+        Parameters
+        ----------
+        cascade : Cascade
+            In whose metadata the point stands.
+        **settings
+            Of `Detector`, in place of those of the point.
 
         Examples
         --------
@@ -158,7 +166,7 @@ class OperatingPoint:
         >>> detector.min_neighbors, detector.cascades[0].n_stages
         (5, 1)
         """
-        return Detector(self.used_part(cascade), n_threads=n_threads, **self.settings)
+        return Detector(self.used_part(cascade), **{**self.settings, **settings})
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values, which the constructor accepts."""
@@ -170,3 +178,41 @@ class OperatingPoint:
             f"scale factor {self.scale_factor:g}, more than {self.min_neighbors} neighbors, ranking score at least "
             f"{self.min_ranking_score:g}, {size}"
         )
+
+
+def load_detector(model: str | PathLike[str], **settings: Unpack[DetectorSettings]) -> Detector:
+    """Return the detector that `vjcascade detect` uses: with the stages and settings that the model was tuned to.
+
+    `Cascade.detect` and OpenCV know nothing of them: they use all stages, and default settings.
+
+    Parameters
+    ----------
+    model : path
+        Cascade file.
+    **settings
+        Of `Detector`, in place of those that `vjcascade tune`, or training with labelled scenes, kept in the model.
+
+    Returns
+    -------
+    Detector
+        With default settings if the model was not tuned.
+
+    Raises
+    ------
+    ModelNotFoundError
+        If there is no such file.
+    ModelError
+        If it is damaged, or what it keeps of tuning is.
+    SettingsError
+        If a setting is out of range.
+
+    Examples
+    --------
+    >>> import vjcascade
+    >>> detector = load_detector(vjcascade.compat.data.find("frontalface"), min_neighbors=5)
+    >>> detector.min_neighbors, detector.scale_factor
+    (5, 1.1)
+    """
+    cascade = Cascade.load(model)
+    point = OperatingPoint.of(cascade)
+    return Detector(cascade, **settings) if point is None else point.detector(cascade, **settings)

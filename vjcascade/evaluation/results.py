@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from vjcascade.evaluation.evaluating import Evaluation, ModelResult
@@ -27,6 +27,9 @@ RESULT_COLUMNS = (
     "difference_low",
     "difference_high",
 )
+MANY_MORE = 2
+"""Times the false alarms that models are compared at: more than that is said."""
+
 CURVE_COLUMNS = (
     "model",
     "score",
@@ -49,8 +52,14 @@ def verdict(evaluation: Evaluation) -> list[str]:
     Returns
     -------
     list of str
-        How much the best finds, against each of the others: more, or no evidence either way.
+        How much the best finds, against each of the others: more, or no evidence either way. Then, where the settings
+        in use give far more false alarms than that, how many.
     """
+    return [*_found(evaluation), *_as_used(evaluation)]
+
+
+def _found(evaluation: Evaluation) -> list[str]:
+    """Say which model finds most at the same false alarms."""
     best, *others = evaluation.best_first
     where = f"at {_rate(evaluation)}"
     objects = pluralize(evaluation.n_objects, "object")
@@ -62,6 +71,38 @@ def verdict(evaluation: Evaluation) -> list[str]:
             f"{best.name} was chosen as the best of {len(others) + 1} on these scenes; elsewhere it may lead by less."
         )
     return sentences
+
+
+def _as_used(evaluation: Evaluation) -> list[str]:
+    """Say how many false alarms the settings in use give, if far more than those that models are compared at."""
+    rates = {model.name: model.used.n_false_alarms / len(evaluation.scenes) for model in evaluation.models}
+    if max(rates.values()) < MANY_MORE * evaluation.protocol.false_alarms_per_picture:
+        return []
+    numbers = ", ".join(f"{name} {rate:.2f}" for name, rate in rates.items())
+    return [
+        f"With the settings in use, false alarms per picture: {numbers}; vjcascade tune chooses settings for fewer."
+    ]
+
+
+def _seen(evaluation: Evaluation) -> Iterator[str]:
+    """Say which models have seen the scenes, and so look better here than elsewhere."""
+    scenes = evaluation.scenes.fingerprint
+    for model in evaluation.models:
+        metadata = model.candidate.cascade.metadata
+        tuned, trained = (_inner(metadata, *path) for path in (("tuning", "scenes"), ("data",)))
+        if scenes in {tuned.get("sha256"), trained.get("scenes_sha256")}:
+            yield (
+                f"The settings of {model.name} were chosen on these scenes: expect less elsewhere, and evaluate it on "
+                "others."
+            )
+
+
+def _inner(metadata: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
+    """Return a mapping inside a model's metadata; an empty one if there is none, as anybody may have written it."""
+    inner: Any = metadata
+    for name in path:
+        inner = inner.get(name) if isinstance(inner, Mapping) else None
+    return inner if isinstance(inner, Mapping) else {}
 
 
 def notes(evaluation: Evaluation) -> list[str]:
@@ -77,7 +118,7 @@ def notes(evaluation: Evaluation) -> list[str]:
     list of str
         None where there is nothing.
     """
-    found = list(evaluation.scenes.notes)
+    found = [*evaluation.scenes.notes, *_seen(evaluation)]
     if evaluation.n_objects < FEW_OBJECTS:
         found.append(
             f"{pluralize(evaluation.n_objects, 'object')} are few; such figures may be off by ten points."

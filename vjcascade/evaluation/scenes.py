@@ -213,7 +213,9 @@ def _read(path: Path, pictures: Path | None, category: str | None, *, is_optiona
         hint = f"did you mean {near}?" if near else ADVICE
         raise SourceError(f"scenes: {path.absolute()} does not exist; {hint}")
     if reader_of(path) is None:
-        raise SourceError(f"scenes: {path} is a folder without boxes; {ADVICE}")
+        lists = sorted(one for one in path.iterdir() if one.suffix in {".txt", ".csv", ".json", ".dat"})
+        hint = f"did you mean {lists[0]}?" if lists else ADVICE
+        raise SourceError(f"scenes: {path} is a folder without boxes; {hint}")
     read = read_annotations(path, pictures=first, splits=SPLITS)
     if is_optional and not read.used_labels:
         return read

@@ -36,11 +36,6 @@ def build_check_report(result: DataCheck) -> str:
     -------
     str
         The page.
-
-    Raises
-    ------
-    MissingLibraryError
-        If jinja2 is not installed.
     """
     render = template("check.html")  # before the work
     return render(**page_values(result))

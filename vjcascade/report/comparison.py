@@ -42,11 +42,6 @@ def build_comparison_report(comparison: Comparison, contrasts: Sequence[Outcome]
     -------
     str
         The page.
-
-    Raises
-    ------
-    MissingLibraryError
-        If jinja2 is not installed.
     """
     render = template("comparison.html")  # before the work
     return render(**comparison_values(comparison, contrasts))

@@ -36,8 +36,6 @@ def build_evaluation_report(evaluation: Evaluation, command: str = "") -> str:
 
     Raises
     ------
-    MissingLibraryError
-        If jinja2 is not installed.
     ImageError
         If a picture can no longer be read.
     """

@@ -50,11 +50,6 @@ def build_full_report(full: FullComparison) -> str:
     -------
     str
         The page.
-
-    Raises
-    ------
-    MissingLibraryError
-        If jinja2 is not installed.
     """
     render = template("full.html")  # before the work
     title = f"{pluralize(len(full.outcomes), 'cascade')} on {pluralize(len(full.n_objects), 'scene')}"

@@ -44,11 +44,6 @@ def build_inspection_page(
     -------
     str
         The page.
-
-    Raises
-    ------
-    MissingLibraryError
-        If jinja2 is not installed.
     """
     return template("inspection.html")(**page_values(inspection, run, opencv_settings or {}))
 

@@ -49,8 +49,6 @@ def build_report(path: Path) -> str:
 
     Raises
     ------
-    MissingLibraryError
-        If jinja2 is not installed.
     ModelNotFoundError, ModelError
         If there is no model, or it is damaged.
     """

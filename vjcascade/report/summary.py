@@ -77,6 +77,7 @@ def advice(run: Run) -> list[str]:
     return [
         *found[:MAX_ADVICE],
         f"Try it on new pictures: `vjcascade detect {model} PICTURE --draw drawn`",
+        f"With labelled scenes, choose stages and settings: `vjcascade tune {model} SCENES --output tuned.xml`",
         f"If there are false alarms, collect them for training: `vjcascade negatives {model} VIDEO`",
     ]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.resources import files
 
-from vjcascade.errors import MissingLibraryError
 from vjcascade.messages import duration, memory_size
 
 
@@ -21,18 +20,9 @@ def template(name: str) -> Callable[..., str]:
     -------
     callable
         Refuses values that are missing.
-
-    Raises
-    ------
-    MissingLibraryError
-        If jinja2 is not installed.
     """
-    try:
-        from jinja2 import Environment, FunctionLoader, StrictUndefined
-    except ImportError:
-        raise MissingLibraryError(
-            "a report is made with jinja2, which is not installed: pip install jinja2"
-        ) from None
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
     folder = files("vjcascade.report")
     environment = Environment(
         loader=FunctionLoader(lambda file: folder.joinpath(file).read_text(encoding="utf-8")),

@@ -355,7 +355,10 @@ def _refuse_differences(path: Path, old: Mapping[str, Any], new: Mapping[str, An
         differences = "; ".join(
             f"{name}: {before.get(name)} in the model, {wanted.get(name)} now" for name in telling
         )
-        raise SettingsError(f"{path} was trained differently and cannot be resumed; {differences}. {_ADVICE}")
+        raise SettingsError(
+            f"{path} was trained differently and cannot be resumed; {differences}. Give the options and pictures of "
+            "before again, or train into another output folder"
+        )
     if changed:
         what = " and ".join(name.removeprefix("data.").removesuffix("_sha256") for name in changed)
         kind = "pictures or boxes" if "data.scenes_sha256" in changed else "pictures"

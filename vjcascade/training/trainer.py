@@ -63,6 +63,10 @@ _TOO_EASY = (
 )
 
 
+MISSED_TARGET = 1.1
+"""Times the target of false alarms: a stage that passes more is reported."""
+
+
 def train_stages(  # noqa: PLR0913  where all of a run comes together
     data: TrainingData,
     settings: TrainingSettings,
@@ -182,6 +186,14 @@ def train_stages(  # noqa: PLR0913  where all of a run comes together
         listener(_stage_done(record, settings, clock, negatives, result))
         if record.n_weak == 1 and record.tuned.false_alarm_rate == 0:
             listener(Note(f"stage {number}: {_TOO_EASY}"))
+        if record.tuned.false_alarm_rate > MISSED_TARGET * settings.false_alarm_rate:
+            listener(
+                Note(
+                    f"stage {number}: {record.tuned.false_alarm_rate:.1%} of the negatives still pass, and "
+                    f"{settings.false_alarm_rate:.1%} is the target ({record.ended_by}): such stages cost time and "
+                    "reject little; more crops, or more features, may tell objects from such background"
+                )
+            )
     n_stages = pluralize(state.cascade.n_stages, "stage")
     listener(Ended(gauge.with_outcome(f"training ended with {n_stages}: {finished}")))
     return state.cascade

@@ -1,27 +1,6 @@
 """Reading of annotations: the format is recognised, and the boxes of all formats have the same form.
 
-=================  ====================================  ====================================================
-format             recognised by                         what is read; what marks regions to ignore
-=================  ====================================  ====================================================
-OpenCV list        any other text                        `NAME COUNT X Y WIDTH HEIGHT ...`, no labels
-CSV                the names of the columns              boxes or corners, label; a column `ignore`
-COCO JSON          `images`, `annotations`               `bbox`, category; `iscrowd`, `ignore`
-YOLO               `data.yaml`, `images` and `labels`,   class and normalised box or outline; nothing
-                   text files named like the pictures
-Pascal VOC XML     `<annotation>`, a folder of these     `bndbox` (1-based), name; `difficult`
-VIA JSON, VIA CSV  `_via_img_metadata`, `regions`,       bounding boxes of shapes, the attribute with the
-                   `metadata` of VIA 3;                  label; attributes `ignore`, `difficult`, `crowd`
-                   `region_shape_attributes`
-LabelMe JSON       `shapes`, a folder of these           bounding boxes of shapes, label; flags as in VIA
-imglab XML         `<dataset>`                           `box` and `label`; `ignore`, `difficult`
-FDDB ellipses      name, count, lines of 5 or 6 numbers  bounding boxes of ellipses; nothing
-WIDER list         name, count, lines of 4 or 10         boxes; `invalid`, and `blur` 2
-MATLAB table       `imageFilename` in the first line     boxes (1-based), columns as labels; nothing
-=================  ====================================  ====================================================
-
-Boxes refer to the upright picture. If a file gives the size of a picture before its EXIF rotation by 90 degrees, the
-boxes are rotated, too; with any other wrong size, the picture is reported and left out, as its boxes would be
-misplaced.
+`docs/reference/annotations.md` has the table of the formats, what they are recognised by, and what is read of them.
 
 globox and supervision read some of these formats, but have many dependencies, drop the flags, and set no limits to what
 they read.
