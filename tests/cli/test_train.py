@@ -60,9 +60,9 @@ def test_the_log_explains_itself(run, easy):
     assert re.match(r" +1 +\d+ +-?[\d.]+ +[\d.]+% +[\d.]+%\*", lines[header + 1])
     assert sum(line.startswith("stage weak") for line in lines) == 1
     assert max(map(len, lines[header - 10 : header + 2])) <= 120
-    assert "held-out" in lines[-4]
-    assert f"vjcascade detect {easy / 'out' / 'cascade.xml'} PICTURE" in lines[-3]
-    assert f"vjcascade report {easy / 'out'}" in lines[-2]
+    assert "held-out" in lines[-5]
+    assert f"vjcascade detect {easy / 'out' / 'cascade.xml'} PICTURE" in lines[-4]
+    assert f"vjcascade report {easy / 'out'}" in lines[-3]
     assert lines[-1].startswith("training ended ")
     assert Cascade.load(easy / "out" / "cascade.xml").metadata["settings"]["hit_rate"] == 0.9
 

@@ -13,7 +13,16 @@ from dataclasses import dataclass, field
 from textwrap import fill
 from typing import TYPE_CHECKING, TextIO
 
-from vjcascade.cli.stage_table import columns_for, header, legend, measured, rate_cells, record_cells, row
+from vjcascade.cli.stage_table import (
+    columns_for,
+    header,
+    left_cell,
+    legend,
+    measured,
+    rate_cells,
+    record_cells,
+    row,
+)
 from vjcascade.messages import duration, memory_size, printable
 from vjcascade.training.events import (
     Event,
@@ -121,7 +130,7 @@ class LiveView:
         self._start()
 
     def _end_stage(self, event: StageDone) -> None:
-        cells = finished_cells(event) | {"left": duration(self._left.add(event))}
+        cells = finished_cells(event) | left_cell(self._left.add(event))
         self._stage = self._progress = None
         self._print_row(cells)
 
@@ -183,11 +192,10 @@ class LiveView:
 
     def _costs_so_far(self, stage: _StageNow) -> dict[str, str]:
         elapsed, memory = time.monotonic() - stage.began, resident_memory()
-        left = self._left.in_stage(elapsed)
         return {
             "time": duration(elapsed),
             "memory": "" if memory is None else memory_size(memory),
-            "left": "" if left is None else duration(left),
+            **left_cell(self._left.in_stage(elapsed)),
         }
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from vjcascade.messages import duration
 from vjcascade.training.events import Rates, RunBegun, SceneFigures
 
 
@@ -221,6 +222,11 @@ def record_cells(record: Mapping[str, Any]) -> dict[str, str]:
         values = record[rates]
         cells |= rate_cells(name, None if values is None else Rates(**values), hit_mark, false_mark)
     return cells
+
+
+def left_cell(seconds: float | None) -> dict[str, str]:
+    """Return the cell of the time that is left; an empty one while it is not known."""
+    return {"left": "" if seconds is None else duration(seconds)}
 
 
 def rate_cells(name: str, rates: Rates | None, hit_mark: str = " ", false_mark: str = " ") -> dict[str, str]:

@@ -15,6 +15,7 @@ from vjcascade.cli.stage_table import (
     TRAINING_MARK,
     chosen_columns,
     header,
+    left_cell,
     legend,
     measured,
     record_cells,
@@ -136,7 +137,7 @@ class PlainView:
         self._progress.clear()
 
     def _row(self, event: StageDone) -> str:
-        times = {"time": duration(event.seconds), "left": duration(self._left.add(event))}
+        times = {"time": duration(event.seconds), **left_cell(self._left.add(event))}
         line = row(self._columns, record_cells(event.record.as_dict()) | times)
         if self._has_header:
             return line

@@ -14,6 +14,7 @@ from vjcascade.checks import check_fields, checked_whole
 from vjcascade.detection.checks import checked_size
 from vjcascade.detection.detector import Detector, DetectorSettings
 from vjcascade.errors import ModelError, SettingsError
+from vjcascade.messages import pluralize
 from vjcascade.types import Size
 
 MAX_SIDE = 1_000_000
@@ -175,8 +176,8 @@ class OperatingPoint:
     def __str__(self) -> str:
         size = f"objects of at least {self.min_size} pixels" if self.min_size else "objects of any size"
         return (
-            f"scale factor {self.scale_factor:g}, more than {self.min_neighbors} neighbors, ranking score at least "
-            f"{self.min_ranking_score:g}, {size}"
+            f"scale factor {self.scale_factor:g}, more than {pluralize(self.min_neighbors, 'neighbor')}, "
+            f"ranking score at least {self.min_ranking_score:g}, {size}"
         )
 
 

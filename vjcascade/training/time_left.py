@@ -13,8 +13,8 @@ class TimeLeft:
     """An estimate: stages take longer in proportion to their number, from the slower of the last two on.
 
     That is how the weak classifiers of usual cascades grow (of our faces: 8, 17, 30, 41, 46, 52, 71, 88, ...),
-    up to the most that a stage may have. Stages come until the number asked for is there, or the target for the whole
-    cascade is met, if each stage meets its own.
+    up to the most that a stage may have. The first stage tells nothing, as it may have compiled kernels. Stages come
+    until the number asked for is there, or the target for the whole cascade is met, if each stage meets its own.
 
     Examples
     --------
@@ -32,18 +32,21 @@ class TimeLeft:
         """Take note of the targets."""
         self._settings = event.settings
 
-    def add(self, event: StageDone) -> float:
-        """Count a stage, and return how many seconds are left."""
+    def add(self, event: StageDone) -> float | None:
+        """Count a stage, and return how many seconds are left; None after the first, unless it is the last."""
         self._seconds.append(event.seconds)
-        stage, slower = event.record.stage, max(self._seconds[-2:])
+        stage, n_left = event.record.stage, self._n_left(event)
+        if len(self._seconds) == 1 and n_left:
+            return None
+        slower = max(self._seconds[1:][-2:], default=0.0)
         most = max(self._settings.get("max_weak", math.inf) / max(event.record.n_weak, 1), 1.0)
-        coming = range(stage + 1, stage + 1 + self._n_left(event))
+        coming = range(stage + 1, stage + 1 + n_left)
         self._next = [slower * min(number / stage, most) for number in coming]
         self.after_this_stage = sum(self._next[1:])
         return sum(self._next)
 
     def in_stage(self, elapsed: float) -> float | None:
-        """Return how many seconds are left when a stage has taken so many; None before the first is done."""
+        """Return how many seconds are left when a stage has taken so many; None before two are done."""
         if self.after_this_stage is None:
             return None
         return self.after_this_stage + max(sum(self._next[:1]) - elapsed, 0.0)
