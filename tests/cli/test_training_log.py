@@ -304,9 +304,7 @@ def test_time_left_counts_the_stages_that_the_target_needs():
     assert left.in_stage(1.0) is None
     assert left.add(done(1, seconds=50.0)) is None  # it may have compiled kernels
     assert left.in_stage(1.0) is None
-    assert (
-        left.add(done(2, seconds=2.0)) == 2.0 * sum(range(3, 11)) / 2
-    )  # ten stages come before the target
+    assert left.add(done(2, seconds=2.0)) == 2.0 * sum(range(3, 11)) / 2  # ten stages come before the target
     left = TimeLeft()
     left.begin(BEGIN)
     left.add(done(1, seconds=50.0))

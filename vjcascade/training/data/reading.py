@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from vjcascade.imaging import opencv
 from vjcascade.messages import pluralize
 from vjcascade.parallel import MemoryBudget
@@ -146,6 +148,17 @@ class Reader:
         SourceError
             As `open_background_images`.
         """
+        photos = self._opened(source, crops, memory_limit)
+        crop, photo = (_median_size(sizes) for sizes in (crops.sizes, photos.sizes))
+        if photo.width * photo.height < crop.width * crop.height:
+            note = (
+                f"  note: half of the photos are no larger than {photo}, but the objects {crop}; are the two folders "
+                "swapped? Crops of the object come first"
+            )
+            self._tell([note])
+        return photos
+
+    def _opened(self, source: Source, crops: Positives, memory_limit: int) -> BackgroundImages:
         photos = open_background_images(
             source,
             crops.window,
@@ -189,7 +202,7 @@ class Reader:
         more = photos.subset([])
         for source in sources:
             left = max(memory_limit - _kept_bytes(photos) - _kept_bytes(more), 0)
-            opened = self.photos(source, crops, left)
+            opened = self._opened(source, crops, left)
             new = tuple(photo for photo in opened.photos if photo.digest not in known)
             if len(new) < len(opened):
                 n_copies = pluralize(len(opened) - len(new), "photo")
@@ -205,6 +218,11 @@ class Reader:
     def _tell(self, lines: list[str]) -> None:
         for line in lines:
             self.listener(Note(line))
+
+
+def _median_size(sizes: Sequence[Size]) -> Size:
+    """Return the median width and height; 0x0 of none."""
+    return Size(*(round(side) for side in np.median(sizes, axis=0).tolist())) if sizes else Size(0, 0)
 
 
 def _kept_bytes(photos: BackgroundImages) -> int:
