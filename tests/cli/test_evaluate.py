@@ -199,6 +199,19 @@ def test_files_of_others_are_not_overwritten(run, scenes):
     assert "would overwrite the model or an input" in ran.err
 
 
+def test_scenes_in_front_of_the_model_are_told(run, scenes):
+    ran = run("evaluate", scenes / "scenes.txt", scenes / "short.xml")
+    assert ran.code == 2
+    assert f"{scenes / 'short.xml'} is a model: give the models first, and the scenes last" in ran.err
+
+
+def test_a_model_of_a_run_is_named_after_its_folder(run, scenes):
+    (scenes / "better").mkdir()
+    shutil.copy(scenes / "short.xml", scenes / "better" / "cascade.xml")
+    ran = run("evaluate", scenes / "better" / "cascade.xml", scenes / "scenes.txt")
+    assert "better as used: " in ran.out
+
+
 def test_nothing_is_written_where_not_all_fits(run, scenes, monkeypatch):
     (scenes / "out").mkdir()
     (scenes / "out" / "results.csv").write_text("older")

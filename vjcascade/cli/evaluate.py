@@ -16,7 +16,7 @@ from vjcascade.cli.options import CountOption, FlagOption, SizeOption, WholeOpti
 from vjcascade.cli.outputs import output_folder, refuse_overwriting
 from vjcascade.cli.report import REPORT_NAME
 from vjcascade.cli.scenes import HitOptions, SceneOptions
-from vjcascade.errors import SettingsError
+from vjcascade.errors import ModelError, SettingsError
 from vjcascade.evaluation import Score, Ties
 from vjcascade.files import MODEL_NAME
 from vjcascade.messages import pluralize
@@ -146,7 +146,14 @@ def evaluate(  # noqa: PLR0913  each is a user's choice
     protocol = _protocol(hits, curve)
     if output is not None:
         _check_output(output, paths)
-    candidates = _candidates(words, detection, is_untuned=untuned)
+    try:
+        candidates = _candidates(words, detection, is_untuned=untuned)
+    except ModelError as error:
+        if _is_model(source):
+            raise ModelError(
+                f"{error}; {source} is a model: give the models first, and the scenes last"
+            ) from None
+        raise
     scenes = listing.read(source)
     console = PlainConsole(sys.stdout)
     n_objects = int(scenes.n_objects.sum())
@@ -202,6 +209,16 @@ def _candidates(words: Sequence[Path], options: DetectionOptions, *, is_untuned:
             cascade = point.used_part(cascade)
         candidates.append(Candidate(name, Detector(cascade, **settings), is_tuned=point is not None))
     return candidates
+
+
+def _is_model(path: Path) -> bool:
+    """Return whether a file is a model: then it stands where the scenes should."""
+    from vjcascade.cascade import Cascade
+
+    try:
+        return Cascade.load(path).n_stages > 0
+    except (ModelError, OSError):
+        return False
 
 
 def _names(words: Sequence[Path]) -> list[str]:
