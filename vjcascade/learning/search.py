@@ -91,7 +91,7 @@ N_GUIDED = 512
 """Best features by the booster's guide, for which a loss without bounds is computed over bins."""
 
 N_LIKELY = 128
-"""Fewest features that are measured exactly in each pass; their values set the threshold for bounds."""
+"""Features of a pool that are measured exactly in each pass, or more; their values set the threshold for bounds."""
 
 FEW_OPEN = 128
 """Up to so many open features are measured exactly at once: refining their bounds would not be less work."""
@@ -231,6 +231,7 @@ class StumpSearch:
         self._histograms = Histograms(samples.bins, n_threads, space)
         n_features = len(samples.bins)
         self._leaves_out = (n_in_pool or n_features) > N_LIKELY
+        self._n_likely = round(N_LIKELY * n_features / (n_in_pool or n_features))  # of a shard, its share
         evenly = np.linspace(0, n_features - 1, min(n_features, N_PROBES)).astype(np.intp)
         self._first_probes = np.unique(evenly)
         self._probes = self._first_probes
@@ -368,6 +369,6 @@ class StumpSearch:
     def _pass(self, criterion: Criterion, n: int) -> tuple[Floats, NDArray[np.intp], Floats]:
         """Return lower bounds of all features' values, and the likely best features with their exact values."""
         measured = self._histograms.measure(criterion)
-        likely = criterion.likely(measured, max(n, N_LIKELY))
+        likely = criterion.likely(measured, max(n, self._n_likely))
         values = criterion.exact(likely)
         return criterion.lower(measured, nth_smallest(values, n)), likely, values
