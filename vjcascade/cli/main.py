@@ -23,6 +23,25 @@ from vjcascade.errors import CascadeError, SettingsError
 from vjcascade.messages import one_line, printable
 
 _COMMANDS = {
+    "label": """Draw boxes in photos on a page in the browser.
+
+A model can propose boxes, put the most informative photos first, and be retrained on the page.
+
+The page is served to this machine only. Every box is saved at once, as COCO JSON beside the photos, and can be
+written in other formats. Needs the extra label (in the project's folder: pip install '.[label]').
+
+For example: vjcascade label photos --model signs/cascade.xml
+and then: vjcascade train photos/labels.json photos/labels.json --output better""",
+    "samples": """Write crops of the object, altered copies of them or of one picture, or synthetic scenes.
+
+Crops, from files or from boxes in pictures, go unaltered into a .vec for OpenCV's trainer, just as vjcascade train sees
+them; it reads the file, too. Altered copies are shifted, rotated, tilted, relit, blurred, ...; copies of
+one picture stay together when training holds samples out. Copies are no new data: photograph more objects first.
+Command lines of opencv_createsamples (-img logo.png -vec logo.vec -num 500) work unchanged.
+
+For example: vjcascade samples info.dat faces.vec --window 24x24
+or: vjcascade samples logo.png --photos photos --sheet look.png
+and then: vjcascade samples logo.png logos --photos photos --make 2000""",
     "check": """Check crops and photos before training on them for hours.
 
 It lists duplicates, crops that are rotated, off-centre, low in contrast or of something else, and photos that show
@@ -36,47 +55,6 @@ The model is saved after every stage: --resume continues an interrupted run.
 Command lines of opencv_traincascade (-data out -vec faces.vec -bg bg.txt ...) work unchanged.
 
 For example: vjcascade train crops photos --output signs --preset quick""",
-    "detect": """Find the object in pictures, folders, videos or a camera.
-
-Results go to standard output, messages to standard error. If a picture cannot be read, the exit code is 2.
-
-Without a model, it finds frontal faces.
-
-For example: vjcascade detect signs/cascade.xml holiday --draw drawn""",
-    "negatives": """Mine hard negatives: keep a model's false alarms in pictures and videos without the object.
-
-Each picture or frame with false alarms is kept once, unless its false alarms look like those already kept.
-
-For example: vjcascade negatives signs/cascade.xml street.mp4 --output false-alarms
-and then: vjcascade train crops photos --continue signs/cascade.xml --more-negatives false-alarms --stages 20 \\
-    --output better""",
-    "samples": """Write crops of the object, altered copies of them or of one picture, or synthetic scenes.
-
-Crops, from files or from boxes in pictures, go unaltered into a .vec for OpenCV's trainer, just as vjcascade train sees
-them; it reads the file, too. Altered copies are shifted, rotated, tilted, relit, blurred, ...; copies of
-one picture stay together when training holds samples out. Copies are no new data: photograph more objects first.
-Command lines of opencv_createsamples (-img logo.png -vec logo.vec -num 500) work unchanged.
-
-For example: vjcascade samples info.dat faces.vec --window 24x24
-or: vjcascade samples logo.png --photos photos --sheet look.png
-and then: vjcascade samples logo.png logos --photos photos --make 2000""",
-    "label": """Draw boxes in photos on a page in the browser.
-
-A model can propose boxes, put the most informative photos first, and be retrained on the page.
-
-The page is served to this machine only. Every box is saved at once, as COCO JSON beside the photos, and can be
-written in other formats. Needs the extra label (in the project's folder: pip install '.[label]').
-
-For example: vjcascade label photos --model signs/cascade.xml
-and then: vjcascade train photos/labels.json photos/labels.json --output better""",
-    "review": """Review a model's errors on photos with boxes, the worst first, on a page in the browser.
-
-With one key, mark a false alarm as a negative to train on, or as an object without a box. Needs the extra label.
-
-For example: vjcascade review signs/cascade.xml scenes.json""",
-    "live": """Try a model on the webcam or a video file, on a page in the browser, and keep frames for training.
-
-Needs the extra label. For example: vjcascade live signs/cascade.xml --output kept""",
     "report": """Write a report on a training run: one self-contained HTML file.
 
 It shows rounds, features, worst false alarms, costs and times; for a model trained elsewhere, what its file contains.
@@ -99,6 +77,28 @@ For the best F1, or for a given recall, precision or number of false alarms per 
 The output is the model with these stages and this threshold, and with the settings in its metadata.
 
 For example: vjcascade tune signs/cascade.xml scenes.txt --recall 0.95 --output tuned.xml""",
+    "negatives": """Mine hard negatives: keep a model's false alarms in pictures and videos without the object.
+
+Each picture or frame with false alarms is kept once, unless its false alarms look like those already kept.
+
+For example: vjcascade negatives signs/cascade.xml street.mp4 --output false-alarms
+and then: vjcascade train crops photos --continue signs/cascade.xml --more-negatives false-alarms --stages 20 \\
+    --output better""",
+    "review": """Review a model's errors on photos with boxes, the worst first, on a page in the browser.
+
+With one key, mark a false alarm as a negative to train on, or as an object without a box. Needs the extra label.
+
+For example: vjcascade review signs/cascade.xml scenes.json""",
+    "detect": """Find the object in pictures, folders, videos or a camera.
+
+Results go to standard output, messages to standard error. If a picture cannot be read, the exit code is 2.
+
+Without a model, it finds frontal faces.
+
+For example: vjcascade detect signs/cascade.xml holiday --draw drawn""",
+    "live": """Try a model on the webcam or a video file, on a page in the browser, and keep frames for training.
+
+Needs the extra label. For example: vjcascade live signs/cascade.xml --output kept""",
     "convert": """Write a model in another format, or for other programs: C, JavaScript, a web page, Python, OpenMV.
 
 An export is run on test windows and compared with the model before it is written.
@@ -108,6 +108,7 @@ For example: vjcascade convert signs/cascade.xml signs.h""",
 
 For example: vjcascade models fetch
 and then: vjcascade detect haarcascade_eye holiday""",
+    "demo": """Train a small face detector from pictures that are already installed, and try it.""",
     "warmup": """Compile kernels ahead of their first use, for example in a container image.
 
 The compiled kernels are cached beside the package, or in the folder named by the environment variable
@@ -115,7 +116,6 @@ NUMBA_CACHE_DIR.""",
     "completion": """Print a script that makes bash, zsh, fish or PowerShell complete commands and options.
 
 For example, for bash: vjcascade completion bash > ~/.local/share/bash-completion/completions/vjcascade""",
-    "demo": """Train a small face detector from pictures that are already installed, and try it.""",
 }
 _COMPARE = """Compare boosters at cost ratios, with plain AdaBoost and a threshold set afterwards as the baseline.
 
@@ -231,11 +231,17 @@ def command_app() -> App:
         print_error=False,
         suppress_keyboard_interrupt=False,
     )
-    for name, text in _COMMANDS.items():
+    for place, (name, text) in enumerate(_COMMANDS.items()):
         app.command(
-            f"vjcascade.cli.{_FILES.get(name, name)}:{name}", name=name, help=text, usage=_USAGES.get(name)
+            f"vjcascade.cli.{_FILES.get(name, name)}:{name}",
+            name=name,
+            help=text,
+            usage=_USAGES.get(name),
+            sort_key=place,
         )
-    compare = App(name="compare", help=_COMPARE)
+    compare = App(
+        name="compare", help=_COMPARE, sort_key=len(_COMMANDS)
+    )  # those above in the order of the work
     for name, text in _COMPARISONS.items():
         compare.command(f"vjcascade.cli.compare:{name}", name=name, help=text, usage=_USAGES.get(name))
     app.command(compare)
