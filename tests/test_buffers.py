@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import errno
 import os
+import platform
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +17,24 @@ STATUS = Path("/proc/self/statm")
 
 def resident():
     return int(STATUS.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has this setting")
+@pytest.mark.parametrize("is_mended", [False, True])
+def test_freed_memory_is_used_again_though_the_environment_says_to_give_it_back(is_mended):
+    """A process that makes and drops arrays of a megabyte gets new pages for each, or for the first alone."""
+    code = (
+        "import resource, numpy as np; from vjcascade.buffers import reuse_freed_memory\n"
+        f"{'reuse_freed_memory()' if is_mended else ''}\n"
+        "np.ones(2**17); before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
+        "for _ in range(50): np.ones(2**17)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)"
+    )
+    environment = {**os.environ, "MALLOC_TRIM_THRESHOLD_": "65536"}
+    ran = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert (int(ran.stdout) < 1000) == is_mended  # 256 pages an array
 
 
 @pytest.mark.parametrize("on_disk", [False, True])

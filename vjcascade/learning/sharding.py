@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from vjcascade.boosters import Booster, BoostingState, Round, Vote
 from vjcascade.boosters.checked import unchecked
 from vjcascade.boosters.state import Floats
+from vjcascade.buffers import reuse_freed_memory
 from vjcascade.clusters import Cluster
 from vjcascade.features.families import family_of
 from vjcascade.features.integrals import WindowIntegrals
@@ -234,6 +235,7 @@ def ask_shard(key: str, spec: ShardSpec | None, n_threads: int, question: Questi
         The answer; None if the shard does not exist, or its state or weights differ.
     """
     if spec is not None:
+        reuse_freed_memory()
         _shards[key] = Shard(spec, n_threads)
     shard = _shards.get(key)
     return None if shard is None else shard.answer(question)
