@@ -134,7 +134,20 @@ MARKED = (
 def chosen_columns(
     columns: Sequence[Column], *, has_scenes: bool = False, has_baseline: bool = True
 ) -> tuple[Column, ...]:
-    """Return columns, with those of scenes only where there are scenes, and those of AdaBoost where it is trained."""
+    """Return columns, with those of scenes only where there are scenes, and those of AdaBoost where it is trained.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        All that may be shown.
+    has_scenes, has_baseline : bool
+        What is measured; see `measured`.
+
+    Returns
+    -------
+    tuple of Column
+        In the same order.
+    """
     empty = (frozenset() if has_scenes else SCENES) | (frozenset() if has_baseline else BASELINE)
     return tuple(column for column in columns if column.key not in empty)
 
@@ -150,6 +163,18 @@ def measured(event: RunBegun) -> dict[str, bool]:
 
 def columns_for(width: int, *, has_scenes: bool = False, has_baseline: bool = True) -> tuple[Column, ...]:
     """Return the columns that a terminal has room for, so that no figure is cut.
+
+    Parameters
+    ----------
+    width : int
+        Characters of a line.
+    has_scenes, has_baseline : bool
+        What is measured; see `measured`.
+
+    Returns
+    -------
+    tuple of Column
+        In the order of `COLUMNS`.
 
     Examples
     --------

@@ -159,6 +159,11 @@ class OperatingPoint:
         **settings
             Of `Detector`, in place of those of the point.
 
+        Returns
+        -------
+        Detector
+            Of the first `n_stages`.
+
         Examples
         --------
         >>> import vjcascade
