@@ -199,6 +199,13 @@ def test_files_of_others_are_not_overwritten(run, scenes):
     assert "would overwrite the model or an input" in ran.err
 
 
+def test_the_option_for_pictures_elsewhere_is_named(run, scenes, tmp_path):
+    (tmp_path / "list.txt").write_text("away.png 1 3 3 12 10\n")
+    words = "evaluate", scenes / "short.xml", tmp_path / "list.txt"
+    assert run(*words).err.rstrip().endswith("name their folder: --pictures FOLDER")
+    assert "--pictures FOLDER" not in run(*words, "--pictures", tmp_path).err
+
+
 def test_scenes_in_front_of_the_model_are_told(run, scenes):
     ran = run("evaluate", scenes / "scenes.txt", scenes / "short.xml")
     assert ran.code == 2

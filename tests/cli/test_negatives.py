@@ -69,6 +69,14 @@ def distinct(windows):
     return {window.tobytes() for window in windows}
 
 
+def test_photos_that_were_trained_on_are_named(run, tmp_path, rng, model):
+    save(tmp_path / "street", [scene(rng, (20, 30))])
+    trained_on = model.parent.parent / "neg"
+    ran = run("negatives", model, trained_on, tmp_path / "street", "--output", tmp_path / "alarms")
+    assert f"note: the model was trained on {trained_on}: " in ran.out
+    assert f"trained on {tmp_path / 'street'}" not in ran.out
+
+
 def test_the_next_model_has_learned_them(run, tmp_path, rng, model):
     save(tmp_path / "street", [scene(rng, (20 + i, 30)) for i in range(3)])
     assert (

@@ -15,7 +15,7 @@ from vjcascade.cli.options import WHOLE, CountOption
 from vjcascade.cli.process import ExitCode, code_of
 from vjcascade.errors import ImageError, SettingsError
 from vjcascade.files import real_path
-from vjcascade.messages import one_line, pluralize
+from vjcascade.messages import one_line, pluralize, printable
 
 if TYPE_CHECKING:
     from vjcascade.cli.console import PlainConsole, ProgressLine
@@ -73,12 +73,28 @@ def negatives(
     from vjcascade.detection import Detector
 
     detector = Detector(Cascade.load(model), min_neighbors=min_neighbors, n_threads=threads)
+    for source in _trained_on(model, sources):
+        name = printable(str(source))
+        sys.stdout.write(
+            f"note: the model was trained on {name}: photos that it has not seen teach it more\n"
+        )
     inputs = find_inputs(sources, every)
     with output_folder(output, "--output"), compile_notice(SECONDS_FOR_DETECTION):
         code = _Harvest(detector, output).run(inputs, model)
     if code == ExitCode.DONE:
         output.mkdir(parents=True, exist_ok=True)  # gone again if there was nothing to keep
     return code
+
+
+def _trained_on(model: Path, sources: Sequence[Path]) -> list[Path]:
+    """Return those of the sources that the run beside a model took its negatives from."""
+    from vjcascade.training.history import read_history
+    from vjcascade.types import Size
+
+    recorded = read_history(model.parent, Size(1, 1), []).sources
+    names = [*recorded.get("negatives", ()), *recorded.get("more_negatives", ())]
+    known = {real_path(Path(name)) for name in names}
+    return [source for source in sources if real_path(source) in known]
 
 
 class _Harvest:

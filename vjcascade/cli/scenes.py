@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from vjcascade.cli.options import FlagOption
+from vjcascade.errors import SourceError
 
 if TYPE_CHECKING:
     from vjcascade.evaluation import MatchingRule, Scenes
@@ -37,9 +38,16 @@ class SceneOptions:
         """Read the scenes of a source; see `vjcascade.evaluation.read_scenes`."""
         from vjcascade.evaluation import read_scenes
 
-        return read_scenes(
-            source, pictures=self.pictures, category=self.label, all_pictures=self.all_pictures
-        )
+        try:
+            return read_scenes(
+                source, pictures=self.pictures, category=self.label, all_pictures=self.all_pictures
+            )
+        except SourceError as error:
+            if self.pictures is not None or ": not found in " not in str(error):
+                raise
+            raise SourceError(
+                f"{error}\n  if pictures lie elsewhere, name their folder: --pictures FOLDER"
+            ) from None
 
 
 @Parameter(name="*")
