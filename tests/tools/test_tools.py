@@ -57,6 +57,17 @@ def test_cluster_benchmark(run):
     assert "| 1 threads |" in out
 
 
+def test_cluster_simulation(run):
+    pytest.importorskip("distributed")
+    size = ["--windows", "80", "--side", "8", "--rounds", "3", "--workers", "2", "--share", "1"]
+    lines = run("simulate_cluster.py", *size).splitlines()
+    assert lines[0] == "80 windows, 2,056 features, a stage of 200 rounds"
+    header, _, alone, two = (line.split("|")[1:-1] for line in lines[2:])
+    assert [alone[0].strip(), two[0].strip()] == ["one thread", "2"]
+    assert len(header) == len(alone) == len(two)
+    assert float(two[-1]) > 0
+
+
 def test_boosters_benchmark(run, tmp_path, rng):
     for folder, side in (("crops", 9), ("photos", 40)):
         (tmp_path / folder).mkdir()

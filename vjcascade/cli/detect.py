@@ -265,8 +265,8 @@ def _detect_in(
         return dense_search(cascade, dense_options, given)
     point = None if is_untuned else tuned_point(model, cascade)
     if point is not None:
-        used = point.used_part(cascade)
-        part = "" if used is cascade else f"; the first {point.n_stages} of its {cascade.n_stages} stages"
+        is_whole = point.n_stages == cascade.n_stages
+        part = "" if is_whole else f"; the first {point.n_stages} of its {cascade.n_stages} stages"
         sys.stderr.write(f"tuned settings of the model, unless options override them: {point}{part}\n")
     detector = point.detector(cascade, **given) if point else Detector(cascade, **given)
     return lambda _: detector.detect

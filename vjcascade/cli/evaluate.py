@@ -204,10 +204,9 @@ def _candidates(words: Sequence[Path], options: DetectionOptions, *, is_untuned:
     for name, file in zip(_names(words), files, strict=True):
         cascade = Cascade.load(file)
         point = None if is_untuned else tuned_point(file, cascade)
-        settings = (point.settings if point else {}) | options.given
-        if point is not None:
-            cascade = point.used_part(cascade)
-        candidates.append(Candidate(name, Detector(cascade, **settings), is_tuned=point is not None))
+        given = options.given
+        detector = point.detector(cascade, **given) if point else Detector(cascade, **given)
+        candidates.append(Candidate(name, detector, is_tuned=point is not None))
     return candidates
 
 
@@ -223,12 +222,12 @@ def _is_model(path: Path) -> bool:
 
 def _names(words: Sequence[Path]) -> list[str]:
     """Return short names of models; those that would be alike are named as they were given."""
-    short = [_run_folder(word).name.removeprefix("haarcascade_") or str(word) for word in words]
+    short = [_named_after(word).name.removeprefix("haarcascade_") or str(word) for word in words]
     times = Counter(short)
     return [str(word) if times[name] > 1 else name for word, name in zip(words, short, strict=True)]
 
 
-def _run_folder(word: Path) -> Path:
+def _named_after(word: Path) -> Path:
     """Return what a model is named after: the folder of a run, of which every model has the same name, or its file."""
     if word.is_dir():
         return word

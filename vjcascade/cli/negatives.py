@@ -18,6 +18,7 @@ from vjcascade.files import real_path
 from vjcascade.messages import one_line, pluralize, printable
 
 if TYPE_CHECKING:
+    from vjcascade.cascade import Cascade
     from vjcascade.cli.console import PlainConsole, ProgressLine
     from vjcascade.cli.inputs import Input, Shot
     from vjcascade.detection import Detector
@@ -72,8 +73,9 @@ def negatives(
     start_compiler()
     from vjcascade.detection import Detector
 
-    detector = Detector(Cascade.load(model), min_neighbors=min_neighbors, n_threads=threads)
-    for source in _trained_on(model, sources):
+    cascade = Cascade.load(model)
+    detector = Detector(cascade, min_neighbors=min_neighbors, n_threads=threads)
+    for source in _trained_on(model, cascade, sources):
         name = printable(str(source))
         sys.stdout.write(
             f"note: the model was trained on {name}: photos that it has not seen teach it more\n"
@@ -86,12 +88,11 @@ def negatives(
     return code
 
 
-def _trained_on(model: Path, sources: Sequence[Path]) -> list[Path]:
+def _trained_on(model: Path, cascade: Cascade, sources: Sequence[Path]) -> list[Path]:
     """Return those of the sources that the run beside a model took its negatives from."""
     from vjcascade.training.history import read_history
-    from vjcascade.types import Size
 
-    recorded = read_history(model.parent, Size(1, 1), []).sources
+    recorded = read_history(model.parent, cascade.window, []).sources
     names = [*recorded.get("negatives", ()), *recorded.get("more_negatives", ())]
     known = {real_path(Path(name)) for name in names}
     return [source for source in sources if real_path(source) in known]
