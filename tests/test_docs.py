@@ -19,6 +19,7 @@ GENERATED = ("reference/api/", "reference/commands/", "reference/settings/", "re
 
 sys.path.insert(0, str(DOCS / "_extensions"))
 reference = pytest.importorskip("generated_pages")  # without Sphinx, the extra `docs` is not there
+pytest.importorskip("sklearn", reason="the reference has the estimators, which need scikit-learn")
 
 PAGES = [path for path in DOCS.rglob("*.md") if not path.relative_to(DOCS).as_posix().startswith(GENERATED)]
 

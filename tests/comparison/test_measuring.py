@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.metrics import roc_auc_score
 
 from vjcascade.boosters import Costs
 from vjcascade.boosters.calibration import PlattScaling
@@ -32,9 +31,10 @@ def trial_of(tune_labels=LABELS, test_labels=LABELS):
 
 
 def test_auc_is_scikit_learns(rng):
+    metrics = pytest.importorskip("sklearn.metrics", reason="compares with scikit-learn")
     for scores in (rng.normal(size=50), rng.integers(0, 4, 50).astype(float)):
         positive = rng.random(50) < 0.4
-        assert auc(scores, positive) == pytest.approx(roc_auc_score(positive, scores), abs=1e-12)
+        assert auc(scores, positive) == pytest.approx(metrics.roc_auc_score(positive, scores), abs=1e-12)
 
 
 def test_calibration_error_of_the_right_and_the_opposite():
