@@ -113,3 +113,42 @@ def test_metadata_of_a_part(cascade):
 def test_metadata_of_others(cascade, metadata):
     cut = cascade.with_metadata(metadata).first_stages(2)
     assert cut.metadata == {CHANGES: [{"first_stages": 2, "of": 3}]}
+
+
+@pytest.mark.parametrize("skip", [0, 1, 3])
+def test_two_models_in_a_row_accept_what_both_accept(cascade, windows, rng, skip):
+    kind = cascade.feature_type
+    other = builders.random_cascade(rng, Size(12, 10), (2, 6, 3), kind=kind, tree_share=0.5)
+    rest = cascade.first_stages(2).followed_by(other, skip)
+    assert rest.n_stages == 5 - skip
+    first, passed = (evaluate_windows(one, windows)[0] for one in (cascade.first_stages(2), rest))
+    assert (passed[first < 2] == first[first < 2]).all()
+    if skip == 0:
+        both = (first == 2) & (evaluate_windows(other, windows)[0] == 3)
+        assert ((passed == 5) == both).all()
+        assert 0 < both.sum() < (first == 2).sum()
+
+
+def test_a_model_and_its_own_rest_are_the_whole_model(cascade, tmp_path):
+    joined = cascade.first_stages(1).followed_by(cascade, skip=1)
+    for name in set(ARRAYS) - {"features", "nodes"}:
+        assert getattr(joined, name).tobytes() == getattr(cascade, name).tobytes(), name
+    of_nodes, wanted = (one.features[one.nodes["feature"]] for one in (joined, cascade))
+    assert of_nodes.tobytes() == wanted.tobytes()
+    joined.save(tmp_path / "joined.xml")
+    assert_same(Cascade.load(tmp_path / "joined.xml").with_metadata({}), joined.with_metadata({}))
+
+
+def test_metadata_of_two_models_in_a_row_says_how_both_were_made(cascade):
+    whole = cascade.with_metadata({**MADE, "stages": RECORDS, "baseline": {}})
+    other = cascade.with_metadata({"window": "12x10", "settings": {"seed": 4}, "stages": RECORDS})
+    change = {"followed_by": {"window": "12x10", "settings": {"seed": 4}}, "stages": 2, "skipped": 1}
+    assert whole.followed_by(other, 1).metadata == {**MADE, "stages": RECORDS, CHANGES: [change]}
+
+
+def test_what_cannot_follow_is_refused(cascade, rng):
+    with pytest.raises(SettingsError, match="stages to skip 4 is not a whole number from 0 to 3"):
+        cascade.followed_by(cascade, 4)
+    wider = builders.random_cascade(rng, Size(14, 10), (1,), kind=cascade.feature_type)
+    with pytest.raises(ModelError, match=r"a cascade of 14x10 and \w+ features cannot follow one of 12x10"):
+        cascade.followed_by(wider)

@@ -13,15 +13,25 @@ import os
 import platform
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 
 from boxes_to_coco import coco
-from face_pictures import FOR_DEVELOPMENT, SOURCES, link_faces, list_people, write_faces, write_turned_photos
+from face_pictures import (
+    FOR_DEVELOPMENT,
+    SOURCES,
+    link_faces,
+    list_people,
+    write_faces,
+    write_turned_people,
+    write_turned_photos,
+)
 from model_cards import stage_rows
 
 from vjcascade import Cascade, Detector, Size, train
+from vjcascade.cascade import CHANGES
 from vjcascade.cli.training_log import TrainingLog
 from vjcascade.evaluation import (
     Candidate,
@@ -62,11 +72,13 @@ FACE_SETTINGS = TrainingSettings(
     target_false_alarm_rate=5e-8,
     baseline=False,
 )
+N_SHARED, N_OF_THIRD = 10, 20
+"""Stages of the face model that its two parts share, and those of its first part: chosen on scenes for development."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A training run; a further one continues the model of the one before.
+    """A training run; a further one goes on with the model of an earlier one.
 
     Attributes
     ----------
@@ -76,12 +88,16 @@ class Step:
         Of the run.
     more_negatives : tuple of Path
         As for `vjcascade.train`.
+    continues : tuple of int or None
+        Number of an earlier run, from 1 on, and how many of its stages are gone on with; the whole model of the run before
+        if None.
     """
 
     positives: Path
     negatives: Path
     settings: TrainingSettings = DEFAULTS
     more_negatives: tuple[Path, ...] = ()
+    continues: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -118,27 +134,36 @@ def default_training(recipe: Recipe, unpacked: Path, scratch: Path) -> list[Step
 
 
 def face_training(_: Recipe, unpacked: Path, scratch: Path) -> list[Step]:
-    """Return three runs, each of which goes on with the model of the one before.
+    """Return four runs.
 
     The first makes few small stages, which see most windows, from faces as they are; the second strict ones, from all of
-    `face_pictures`; the third laxer ones, for which photos of people give negatives, too.
+    `face_pictures`; the third laxer ones, for which photos of people give negatives, too. The fourth goes on with the stages
+    that both begin with in another way: larger stages, more samples, people also turned.
     """
     n_threads = os.cpu_count() or 1
-    faces, photos = unpacked / "faces-train", unpacked / "negatives-train"
+    faces, photos, scenes = (unpacked / f for f in ("faces-train", "negatives-train", "faces-scenes-train"))
     plain, turned, people = scratch / "plain", scratch / "turned", scratch / "people.txt"
     link_faces(faces, plain)
     listing = write_faces(faces, scratch / "faces", FACE_WINDOW, n_threads)
     write_turned_photos(photos, turned, n_threads)
-    list_people(unpacked / "faces-scenes-train", people)
+    list_people(scenes, people)
+    turned_people = write_turned_people(scenes, scratch / "turned-people", n_threads)
     first = replace(
         FACE_SETTINGS, hit_rate=0.998, max_stages=5, max_samples=28_000, copies=1, mirror=Mirror.YES
     )
     strict = replace(FACE_SETTINGS, hit_rate=0.999, max_stages=15)
+    large = replace(FACE_SETTINGS, hit_rate=0.998, max_stages=17, max_weak=400, max_samples=44_000)
     return [
         Step(plain, photos, first),
         Step(listing, photos, strict, (turned,)),
         Step(listing, photos, FACE_SETTINGS, (turned, people)),
+        Step(listing, photos, large, (turned, turned_people), continues=(2, N_SHARED)),
     ]
+
+
+def both_faces(models: Sequence[Cascade]) -> Cascade:
+    """Return the third and the fourth run's models in a row, without what they share and the third's last stages."""
+    return models[2].first_stages(N_OF_THIRD).followed_by(models[3], skip=N_SHARED)
 
 
 @dataclass(frozen=True)
@@ -161,8 +186,8 @@ class Recipe:
         Takes recipe, folder of the unpacked archives and scratch folder; returns the runs.
     window : Size or None
         Of training; proposed from the crops if None.
-    n_stages : int or None
-        So many are kept: those after which the log-average miss rate was least on scenes for development; all if None.
+    finished : callable
+        Takes the models of all runs, returns the one to be kept.
     """
 
     finds: str
@@ -177,7 +202,7 @@ class Recipe:
     made: str = "default settings, altered copies of the crops"
     steps: Callable[[Recipe, Path, Path], list[Step]] = default_training
     window: Size | None = None
-    n_stages: int | None = None
+    finished: Callable[[Sequence[Cascade]], Cascade] = itemgetter(-1)
 
 
 RECIPES: Mapping[str, Recipe] = {
@@ -187,12 +212,12 @@ RECIPES: Mapping[str, Recipe] = {
         "Neural detectors find more faces with fewer false alarms. The training photos show mostly adults, as the web and "
         "newspapers of around 2005 did: expect it to work less well on others",
         data="{crops} pictures of frontal faces, and {photos} photos, graphics and textures without faces, each also turned by 180 "
-        "degrees; at last also 351 photos of people, their faces left out. The faces are those of Caltech 10,000 Web Faces, Labeled Faces in the Wild, and OpenCV's own training file (three "
+        "degrees; in the last stages also 351 photos of people, their faces left out. The faces are those of Caltech 10,000 Web Faces, Labeled Faces in the Wild, and OpenCV's own training file (three "
         "of its ten variants of each face); of each there is an altered copy, half of them dithered, as `tools/face_pictures.py` makes it. Side: 2.6 times "
         "the mean of the eye distance and the distance from the eyes to the mouth",
         terms="None of the pictures is part of this project. They were gathered from the web and from newspapers for research, without "
         "the consent of those in them: keep that in mind where you use the model",
-        made="trees of depth 2 with real-valued leaves; how many stages are kept was chosen on scenes for development",
+        made="two models in a row, trees of depth 2 with real-valued leaves; which stages are kept was chosen on scenes for development",
         archives=(
             "faces-train",
             "negatives-train",
@@ -218,7 +243,7 @@ RECIPES: Mapping[str, Recipe] = {
         ),
         steps=face_training,
         window=FACE_WINDOW,
-        n_stages=22,
+        finished=both_faces,
     ),
     "car": Recipe(
         finds="cars seen from the side, facing left or right",
@@ -277,10 +302,9 @@ def main() -> None:
             with tarfile.open(arguments.data / f"{archive}.tar.gz") as tar:
                 tar.extractall(unpacked, filter="data")
         if not arguments.measure_only:
-            train_model(recipe, unpacked, Path(scratch), work, resume=arguments.resume)
-        cascade = Cascade.load(work / "cascade.xml")
-        if recipe.n_stages is not None:
-            cascade = cascade.first_stages(recipe.n_stages).without_unused_features()
+            train_models(recipe, unpacked, Path(scratch), work, resume=arguments.resume)
+        models = [Cascade.load(folder / "cascade.xml") for folder in run_folders(work)]
+        cascade = recipe.finished(models).without_unused_features()
         tables = "\n\n".join(measured(cascade, test, unpacked) for test in recipe.tests)
     text = card(name, recipe, cascade, work, tables)
     cascade.save(MODELS / f"{name}.xml")
@@ -288,13 +312,17 @@ def main() -> None:
     print(f"{MODELS / f'{name}.xml'} written")
 
 
-def train_model(recipe: Recipe, unpacked: Path, scratch: Path, work: Path, *, resume: bool) -> None:
-    """Train step after step, the last one in the work folder."""
-    steps = recipe.steps(recipe, unpacked, scratch)
-    before = None
-    for number, step in enumerate(steps, start=1):
-        folder = work if number == len(steps) else work.with_name(f"{work.name}-{number}")
+def train_models(recipe: Recipe, unpacked: Path, scratch: Path, work: Path, *, resume: bool) -> None:
+    """Train step after step, each in a folder of its own, numbered, in the work folder."""
+    for number, step in enumerate(recipe.steps(recipe, unpacked, scratch), start=1):
+        folder = work / str(number)
         resumes = resume and (folder / "cascade.xml").exists()
+        before = None
+        if number > 1 and not resumes:
+            before = scratch / f"before-{number}.xml"
+            earlier, n_stages = step.continues or (number - 1, None)
+            model = Cascade.load(work / str(earlier) / "cascade.xml")
+            model.first_stages(model.n_stages if n_stages is None else n_stages).save(before)
         with TrainingLog() as log:
             cascade = train(
                 step.positives,
@@ -303,13 +331,17 @@ def train_model(recipe: Recipe, unpacked: Path, scratch: Path, work: Path, *, re
                 step.settings,
                 window=recipe.window,
                 more_negatives=step.more_negatives,
-                continue_from=None if resumes else before,
+                continue_from=before,
                 resume=resumes,
                 overwrite=not resumes,
                 listener=log,
             )
-        before = folder / "cascade.xml"
-        log.finish(cascade, before)
+        log.finish(cascade, folder / "cascade.xml")
+
+
+def run_folders(work: Path) -> list[Path]:
+    """Return the folders of the runs, in order."""
+    return sorted(work.glob("[1-9]"))
 
 
 def found(unpacked: Path, patterns: Iterable[str]) -> list[Path]:
@@ -348,10 +380,8 @@ def read_test(boxes: Path) -> Scenes:
 
 def card(name: str, recipe: Recipe, cascade: Cascade, work: Path, tables: str) -> str:
     """Return the model card, in Markdown."""
-    run = open_run(work)
-    data, settings = cascade.metadata["data"], cascade.metadata["settings"]
-    before = work.parent.glob(f"{work.name}-[1-9]")
-    runs = [run, *(open_run(folder) for folder in before)]
+    runs = [open_run(folder) for folder in run_folders(work)]
+    data = cascade.metadata["data"]
     seconds = sum(
         stage.seconds or 0
         for one in runs
@@ -359,7 +389,6 @@ def card(name: str, recipe: Recipe, cascade: Cascade, work: Path, tables: str) -
         if number <= one.cascade.n_stages
     )
     crops, photos = f"{data['positives']:,}", f"{data['photos']:,}"
-    cut = f", its first {recipe.n_stages} stages" if recipe.n_stages is not None else ""
     weak = "stumps" if len(cascade.nodes) == cascade.n_trees else "trees"
     return f"""# {name}.xml
 
@@ -374,8 +403,7 @@ Finds {recipe.finds}. Window {cascade.window}, {cascade.n_stages} stages, {casca
 {recipe.terms}.
 
 ## How it was made
-`python tools/build_models.py {name} --data FOLDER` rebuilds it{cut}: {recipe.made}, booster {settings["booster"]},
-hit rate {settings["hit_rate"]} and false-alarm rate {settings["false_alarm_rate"]} a stage, at most {settings["max_weak"]} weak classifiers in one, seed {settings["seed"]}. It took {duration(seconds)} on two
+`python tools/build_models.py {name} --data FOLDER` rebuilds it: {recipe.made}; {settings_of(cascade)}. It took {duration(seconds)} on two
 processors of a shared machine. Card written with Python {platform.python_version()}.
 
 ## Stages
@@ -383,12 +411,35 @@ Hit rates on held-out crops and their copies, false-alarm rates on held-out nega
 false-alarm rate per window. These are of single windows: what is found in scenes is below.
 
 {stage_rows(cascade)}
-
+{stages_added(cascade, runs[-1].cascade)}
 ## Test scenes
 Pictures that had no part in training, and on which nothing was chosen. Detections are ranked by their ranking scores; the operating
 point is that of default settings.
 
 {tables}
+"""
+
+
+def settings_of(cascade: Cascade) -> str:
+    """Return the settings that a run's stages were trained with, in words."""
+    settings = cascade.metadata["settings"]
+    return (
+        f"booster {settings['booster']}, hit rate {settings['hit_rate']} and false-alarm rate "
+        f"{settings['false_alarm_rate']} a stage, at most {settings['max_weak']} weak classifiers in one, seed {settings['seed']}"
+    )
+
+
+def stages_added(cascade: Cascade, last: Cascade) -> str:
+    """Return the table of the stages that `Cascade.followed_by` took from the last run's model, if any, in Markdown."""
+    added = [one for one in cascade.metadata.get(CHANGES, ()) if "followed_by" in one]
+    if not added:
+        return ""
+    first, skipped = cascade.n_stages - added[-1]["stages"] + 1, added[-1]["skipped"]
+    return f"""
+Stages {first} to {cascade.n_stages} are stages {skipped + 1} to {last.n_stages} of another model, which begins with the same {skipped}; rates "so far" are
+that model's. {settings_of(last).capitalize()}.
+
+{stage_rows(last, first=skipped + 1)}
 """
 
 

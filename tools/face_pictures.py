@@ -28,6 +28,9 @@ from vjcascade.types import Size
 
 Gray = NDArray[np.uint8]
 
+Box = tuple[int, int, int, int]
+"""x, y, width and height, in pixels."""
+
 UNLABELLED = Path(__file__).with_name("faces-unlabelled.csv")
 """Faces in photos of people that have no box there: found by two models, and looked at."""
 
@@ -109,12 +112,8 @@ def write_turned_photos(photos: Path, folder: Path, n_threads: int) -> None:
     folder.mkdir()
 
     def turn(path: Path) -> None:
-        gray = read_gray(path)
-        rng = _rng(gray)
-        turned = gray[::-1, ::-1] if rng.random() < 0.5 else gray[::-1]
-        worsened = _worsened(turned, rng)
-        printed = rng.random() < PRINTED_SHARE
-        write_image(folder / f"{path.stem}.png", _printed(worsened, rng) if printed else worsened)
+        turned, _ = _turned(read_gray(path))
+        write_image(folder / f"{path.stem}.png", turned)
 
     for _ in ordered_map(turn, sorted(photos.glob("*.jpg")), n_threads):
         pass
@@ -125,22 +124,58 @@ def list_people(scenes: Path, listing: Path) -> None:
 
     A third of the photos is left for development, by their numbers' last digits.
     """
-    boxes: dict[str, list[str]] = {}
+    lines = [_line(scenes / file, boxes) for file, boxes in _people(scenes)]
+    listing.write_text("".join(lines))
+
+
+def write_turned_people(scenes: Path, folder: Path, n_threads: int) -> Path:
+    """Write these photos turned as those without faces, and list both, as `list_people` does; return the list's path."""
+    folder.mkdir()
+
+    def lines_of(photo: tuple[str, list[Box]]) -> str:
+        file, boxes = photo
+        gray = read_gray(scenes / file)
+        turned, is_mirrored = _turned(gray)
+        height, width = gray.shape
+        moved = [(x if is_mirrored else width - x - w, height - y - h, w, h) for x, y, w, h in boxes]
+        path = folder / f"{Path(file).stem}.png"
+        write_image(path, turned)
+        return _line(scenes / file, boxes) + _line(path, moved)
+
+    listing = folder / "people.txt"
+    listing.write_text("".join(ordered_map(lines_of, _people(scenes), n_threads)))
+    return listing
+
+
+def _people(scenes: Path) -> list[tuple[str, list[Box]]]:
+    boxes: dict[str, list[Box]] = {}
     for table in (scenes / "boxes.csv", UNLABELLED):
         for row in csv.DictReader(table.read_text().splitlines()):
             if Path(row["file"]).stem[-1] not in FOR_DEVELOPMENT:
                 boxes.setdefault(row["file"], []).append(_within(scenes / row["file"], row))
-    lines = [f"{scenes / file} {len(found)} {' '.join(found)}\n" for file, found in sorted(boxes.items())]
-    listing.write_text("".join(lines))
+    return sorted(boxes.items())
 
 
-def _within(picture: Path, row: dict[str, str]) -> str:
+def _line(picture: Path, boxes: Sequence[Box]) -> str:
+    return f"{picture} {len(boxes)} {' '.join(str(value) for box in boxes for value in box)}\n"
+
+
+def _within(picture: Path, row: dict[str, str]) -> Box:
     """Return a box in whole pixels, cut to its picture."""
     size = image_size(picture)
     x, y, w, h = (float(row[name]) for name in "xywh")
     left, top = max(int(x), 0), max(int(y), 0)
     right, bottom = min(ceil(x + w), size.width), min(ceil(y + h), size.height)
-    return f"{left} {top} {right - left} {bottom - top}"
+    return left, top, right - left, bottom - top
+
+
+def _turned(gray: Gray) -> tuple[Gray, bool]:
+    """Return a picture turned by 180 degrees and worse than it was, and whether it is mirrored, too."""
+    rng = _rng(gray)
+    is_mirrored = bool(rng.random() >= 0.5)
+    worsened = _worsened(gray[::-1] if is_mirrored else gray[::-1, ::-1], rng)
+    printed = rng.random() < PRINTED_SHARE
+    return (_printed(worsened, rng) if printed else worsened), is_mirrored
 
 
 def altered(face: Gray, window: Size) -> Gray:

@@ -325,6 +325,65 @@ class Cascade:
             metadata=self._metadata_after({"first_stages": n, "of": self.n_stages}, known),
         )
 
+    def followed_by(self, other: Cascade, skip: int = 0) -> Self:
+        """Return this cascade with another one's stages after its own: it accepts what both accept.
+
+        Two models trained in different ways seldom agree on a false alarm, so that together they have fewer, as
+        the votes of several detectors in Viola and Jones 2004 (section 5.7).
+
+        Parameters
+        ----------
+        other : Cascade
+            Of the same window and type of features.
+        skip : int
+            Stages of the other cascade to leave out, from 0 to its `n_stages`: those that both begin with.
+
+        Returns
+        -------
+        Cascade
+            Metadata keeps how this model was made and the records of its stages, how the other one was made, and
+            drops all else.
+
+        Raises
+        ------
+        SettingsError
+            If the other cascade has fewer stages.
+        ModelError
+            If windows or types of features differ.
+
+        Examples
+        --------
+        >>> Cascade(Size(24, 24)).followed_by(Cascade(Size(24, 24))).n_stages
+        0
+        """
+        skip = checked_whole("stages to skip", skip, le=other.n_stages, hint="as many as the other model has")
+        if (other.window, other.feature_type) != (self.window, self.feature_type):
+            theirs, ours = (f"{one.window} and {one.feature_type} features" for one in (other, self))
+            raise ModelError(f"a cascade of {theirs} cannot follow one of {ours}: both must be the same")
+        n_trees = other.stage_starts[skip]
+        n_nodes = other.tree_starts[n_trees]
+        nodes = other.nodes[n_nodes:].copy()
+        used, places = np.unique(nodes["feature"], return_inverse=True)
+        features, indices = _shared_features(self.features, other.features[used])
+        nodes["feature"] = indices[places]
+        made = {name: other.metadata[name] for name in _MADE_BY if name in other.metadata}
+        change = {"followed_by": made, "stages": other.n_stages - skip, "skipped": skip}
+        records = self.metadata.get("stages")
+        return replace(
+            self,
+            features=features,
+            nodes=np.concatenate([self.nodes, nodes]),
+            tree_starts=np.append(
+                self.tree_starts, other.tree_starts[n_trees + 1 :] - n_nodes + len(self.nodes)
+            ),
+            leaves=np.append(self.leaves, other.leaves[n_nodes + n_trees :]),
+            stage_starts=np.append(
+                self.stage_starts, other.stage_starts[skip + 1 :] - n_trees + self.n_trees
+            ),
+            stage_thresholds=np.append(self.stage_thresholds, other.stage_thresholds[skip:]),
+            metadata=self._metadata_after(change, records if isinstance(records, list) else []),
+        )
+
     def with_shifted_thresholds(self, shift: float, n_last: int | None = None) -> Self:
         """Return this cascade with shifted thresholds of its last stages: lower ones raise recall and false alarms.
 

@@ -32,6 +32,9 @@ def test_what_was_changed_after_training(run, tmp_path):
     assert "changed after training: cut to the first 1 of 2 stages\n" in ran.out
     assert "changed after training: thresholds of the last 1 stage shifted by -0.5\n" in ran.out
     assert "training record: none" in ran.out
+    changed.followed_by(changed).save(tmp_path / "both.xml")
+    both = run("inspect", tmp_path / "both.xml")
+    assert "changed after training: followed by the last 1 stage of another model\n" in both.out
     for changes in ("all", [3, {"first_stages": "1", "of": 2}, {}]):
         changed.with_metadata({"changes": changes}).save(tmp_path / "damaged.xml")
         ran = run("inspect", tmp_path / "damaged.xml")

@@ -50,9 +50,13 @@ def test_everything_is_written_once_tried(tmp_path, export):
 
 @pytest.mark.parametrize("hit_rate", [0.9966555183946488, "0.9967"])
 def test_the_training_record_is_told(hit_rate):
-    record = {"tuned": {"hit_rate": hit_rate, "false_alarm_rate": 0.48}, "hit_rate_on": "held-out"}
+    record = {
+        "stage": 2,
+        "tuned": {"hit_rate": hit_rate, "false_alarm_rate": 0.48},
+        "hit_rate_on": "held-out",
+    }
     data = EXPORTS["python"].dump(accept_all().with_metadata({"stages": [record]}), Path("m.py"))
-    assert b"Last stage: hit rate 0.9967, false-alarm rate 0.48 on held-out windows" in data
+    assert b"Stage 2: hit rate 0.9967, false-alarm rate 0.48 on held-out windows" in data
 
 
 @pytest.mark.parametrize("export", EXPORTS.values(), ids=EXPORTS)

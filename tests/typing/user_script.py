@@ -34,6 +34,7 @@ window: Size = cascade.window
 sizes: NDArray[np.int32] = cascade.stage_sizes
 shorter: Cascade = cascade.first_stages(5).with_shifted_thresholds(-0.1, n_last=1).without_unused_features()
 shorter.save("shorter.xml")
+both: Cascade = shorter.followed_by(cascade, skip=5)
 text: str = str(cascade) + repr(cascade)
 cascade.first_stages("5")  # error: arg-type
 Cascade.load(5)  # error: arg-type

@@ -169,6 +169,8 @@ def _change_lines(changes: object) -> Iterator[str]:
         match change:
             case {"first_stages": int(n), "of": int(whole)}:
                 yield f"changed after training: cut to the first {n} of {pluralize(whole, 'stage')}"
+            case {"followed_by": dict(), "stages": int(n)}:
+                yield f"changed after training: followed by the last {pluralize(n, 'stage')} of another model"
             case {"threshold_shift": int(shift) | float(shift), "last_stages": int(n)}:
                 stages = f"the last {pluralize(n, 'stage')}"
                 yield f"changed after training: thresholds of {stages} shifted by {shift:+g}"
@@ -233,4 +235,7 @@ def _record_lines(cascade: Cascade) -> Iterator[str]:
     )
     yield f"\n{legend(columns)}\n\n{header(columns)}"
     yield from (row(columns, record_cells(stage)) for stage in stages)
+    n_after = cascade.n_stages - stages[-1]["stage"]
+    if n_after:
+        yield f"\nof the last {pluralize(n_after, 'stage')} there is no record; without them:"
     yield f"\n{quality(cascade)}"

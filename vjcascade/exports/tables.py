@@ -54,7 +54,7 @@ def model_tables(cascade: Cascade) -> dict[str, Any]:
     >>> import vjcascade
     >>> tables = model_tables(Cascade.load(vjcascade.compat.data.find("frontalface")))
     >>> tables["window"], len(tables["stage_thresholds"]), tables["settings"]["min_neighbors"]
-    ([20, 20], 22, 3)
+    ([20, 20], 27, 3)
     """
     used, point = used_model(cascade)
     nodes, features = used.nodes, used.features
@@ -139,7 +139,7 @@ def about(cascade: Cascade) -> list[str]:
     --------
     >>> import vjcascade
     >>> about(Cascade.load(vjcascade.compat.data.find("frontalface")))[0]
-    'Window 20x20, 22 stages, 2,757 weak classifiers over Haar features'
+    'Window 20x20, 27 stages, 4,079 weak classifiers over Haar features'
     """
     used, point = used_model(cascade)
     n_stages, n_weak = pluralize(used.n_stages, "stage"), pluralize(used.n_trees, "weak classifier")
@@ -165,7 +165,7 @@ def _training(metadata: Mapping[str, Any]) -> list[str]:
     last = stages[-1] if isinstance(stages, list) and stages else None
     if isinstance(last, Mapping) and isinstance(tuned := last.get("tuned"), Mapping):
         lines.append(
-            f"Last stage: hit rate {_rounded(tuned.get('hit_rate'))}, false-alarm rate "
+            f"Stage {last.get('stage', len(stages))}: hit rate {_rounded(tuned.get('hit_rate'))}, false-alarm rate "
             f"{_rounded(tuned.get('false_alarm_rate'))} on {last.get('hit_rate_on')} windows"
         )
     return lines

@@ -62,8 +62,10 @@ def summary_html(cascade: Cascade) -> str:
         zip(cascade.stage_sizes, cascade.stage_thresholds, strict=True), 1
     ):
         record = records.get(stage)
-        rates = (f"{record.tuned.hit_rate:.1%}", f"{record.tuned.false_alarm_rate:.1%}") if record else ()
-        cells = (str(stage), str(size), f"{threshold:.4g}", *rates)
+        rates = (
+            (f"{record.tuned.hit_rate:.1%}", f"{record.tuned.false_alarm_rate:.1%}") if record else ("", "")
+        )
+        cells = (str(stage), str(size), f"{threshold:.4g}", *(rates if records else ()))
         rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     return f"{first}<table><thead><tr>{heading}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
@@ -83,7 +85,9 @@ def _facts(cascade: Cascade) -> Iterator[tuple[str, str]]:
         yield "trained on", counts
         held_out = "held-out" if last.overall_held_out_hit_rate is not None else "training"
         yield (
-            "passes",
+            "passes"
+            if last.stage == cascade.n_stages
+            else f"passes the first {pluralize(last.stage, 'stage')}",
             (
                 f"{last.hit_rate_so_far:.1%} of the {held_out} positives, about one in "
                 f"{1 / last.overall_false_alarm_rate:,.0f} windows of background"
