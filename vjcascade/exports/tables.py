@@ -165,7 +165,7 @@ def _training(metadata: Mapping[str, Any]) -> list[str]:
     last = stages[-1] if isinstance(stages, list) and stages else None
     if isinstance(last, Mapping) and isinstance(tuned := last.get("tuned"), Mapping):
         lines.append(
-            f"Stage {last.get('stage', len(stages))}: hit rate {_rounded(tuned.get('hit_rate'))}, false-alarm rate "
+            f"Stage {last.get('stage')}: hit rate {_rounded(tuned.get('hit_rate'))}, false-alarm rate "
             f"{_rounded(tuned.get('false_alarm_rate'))} on {last.get('hit_rate_on')} windows"
         )
     return lines
