@@ -1,10 +1,10 @@
 """How much faster would many workers train a stage? Recorded times of every part, put together.
 
 ``python tools/simulate_cluster.py`` boosts a stage on this machine, once as one thread does it, and for each number of workers
-as these would: some of their shards (``--recorded``), in their true size, one after the other in this process. A round then takes
-what the main process does itself, the slowest shard, and the way there and back: the time a real scheduler takes to ask as many
-workers (two real ones, each several times), and the bytes that are sent, over a network of ``--gigabits``. The stage of one thread
-is recorded with a part of the pool (``--share``), and its searches are multiplied.
+as these would: some of their shards, in their true size, one after the other in this process. A round then takes
+what the main process does itself, the slowest shard of each question, and the ways there and back: the time a real scheduler takes
+to ask as many workers (two real ones, each several times), and the bytes that are sent, over a network of ``--gigabits``. The stage of one thread
+is recorded with a part of the pool (``--share``), and its searches are multiplied; the recorded shards are as large a part.
 
 Left out: workers of different speed, and a network that others use, too.
 """
@@ -16,16 +16,17 @@ import pickle
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from bench_clusters import Stage
+from numpy.typing import NDArray
 
 from vjcascade.clusters import Cluster, open_cluster
 from vjcascade.kernels.tiles import TILE
-from vjcascade.learning.sharding import ask_shard, ask_shards
+from vjcascade.learning.sharding import ask_shard, ask_shards, dealt
 from vjcascade.training.memory_plan import MemoryPlan
 
 REPEATS = 20
@@ -80,8 +81,8 @@ class Stopwatch:
 class RecordingCluster(Cluster):
     """Does what the workers would do, one shard after the other, and records their seconds and bytes."""
 
-    def __init__(self, n_workers: int, n_recorded: int) -> None:
-        self._n_workers = n_workers
+    def __init__(self, n_workers: int, n_recorded: int, n_in_pool: int) -> None:
+        self._n_workers, self._n_in_pool = n_workers, n_in_pool
         self._threads = {f"worker {i:03}": 1 for i in range(n_recorded)}
         self._seconds: list[float] = []
         self._n_bytes = 0
@@ -95,7 +96,10 @@ class RecordingCluster(Cluster):
         del worker
         if function is not ask_shard:
             return function(*arguments)
-        answer = self._timed(function, *arguments)
+        key, spec, n_threads, question = arguments
+        if spec is not None:  # the recorded shards are not the whole pool
+            spec = replace(spec, n_in_pool=self._n_in_pool)
+        answer = self._timed(function, key, spec, n_threads, question)
         self._n_bytes += len(pickle.dumps(arguments)) + len(pickle.dumps(answer))
         return answer
 
@@ -131,11 +135,12 @@ class RecordingCluster(Cluster):
         """Return the answer."""
         return future
 
-    def taken(self) -> tuple[float, float, float]:
-        """Return the seconds of all shards, those of the slowest, and the bytes of as many as there would be."""
-        seconds, n_bytes = self._seconds, self._n_bytes
+    def taken(self) -> tuple[NDArray[np.float64], float]:
+        """Return the seconds of each shard for each question, and the bytes that all workers would be sent and send."""
+        seconds = np.reshape(self._seconds, (-1, len(self._threads)))
+        n_bytes = self._n_bytes * self._n_workers / len(self._threads)
         self._seconds, self._n_bytes = [], 0
-        return sum(seconds), max(seconds), n_bytes * self._n_workers / len(self._threads)
+        return seconds, n_bytes
 
 
 def main() -> None:
@@ -147,8 +152,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=50, help="recorded rounds")
     parser.add_argument("--stage", type=int, default=200, help="rounds of the stage that is told of")
     parser.add_argument("--workers", type=int, nargs="+", default=[16, 64], help="of one thread each")
-    parser.add_argument("--recorded", type=int, default=4, help="shards that are recorded")
-    parser.add_argument("--share", type=int, default=4, help="a so manieth part of the pool is one thread's")
+    parser.add_argument("--share", type=int, default=4, help="a so manieth part of the pool is recorded")
     parser.add_argument(
         "--gigabits", type=float, default=10.0, help="of the main process's network, per second"
     )
@@ -206,31 +210,31 @@ def record_workers(
     stage: Stage, n_workers: int, wait: float, arguments: argparse.Namespace
 ) -> tuple[Times, str]:
     """Record some of the shards of so many workers, and return what they take together, and its parts."""
-    pool, n_recorded = stage.pool, min(arguments.recorded, n_workers)
-    edges = np.linspace(0, len(pool), n_workers + 1) / TILE
-    edges = np.minimum(edges.round().astype(np.intp) * TILE, len(pool))
+    pool, n_recorded = stage.pool, max(n_workers // arguments.share, 1)
+    shares = dealt(len(pool), [1] * n_workers)
     which = np.linspace(0, n_workers - 1, n_recorded).astype(np.intp)
-    stage.pool = np.concatenate([pool[edges[i] : edges[i + 1]] for i in which])
-    cluster, times = RecordingCluster(n_workers, n_recorded), Times()
-    slowest, own, n_bytes = [], [], []
+    stage.pool = pool[np.sort(np.concatenate([shares[i] for i in which]))]
+    cluster, times = RecordingCluster(n_workers, n_recorded, len(pool)), Times()
+    slowest, own, ways, n_bytes = [], [], [], []
     began = time.perf_counter()
     with stage.search_there(cluster, arguments.threads) as search:
         for number, _ in enumerate(stage.rounds(search, arguments.rounds)):
             now = time.perf_counter()
-            shards, slow, sent = cluster.taken()
-            here = now - began - shards
-            way = wait + 8 * sent / (arguments.gigabits * 1e9)
+            shards, sent = cluster.taken()
+            here, slow = now - began - float(shards.sum()), float(shards.max(axis=1).sum())
+            way = len(shards) * wait + 8 * sent / (arguments.gigabits * 1e9)
             if number == 0:
                 times.first = here + slow + way
             else:
                 times.rounds.append(here + slow + way)
                 slowest.append(slow)
                 own.append(here)
+                ways.append(way)
                 n_bytes.append(sent)
             began = time.perf_counter()
     stage.pool = pool
-    means = [statistics.fmean(values) for values in (slowest, own, n_bytes)]
-    return times, f"{means[0]:.3f} | {means[1]:.3f} | {wait:.3f} | {means[2] / 1000:,.0f} kB"
+    means = [statistics.fmean(values) for values in (slowest, own, ways, n_bytes)]
+    return times, f"{means[0]:.3f} | {means[1]:.3f} | {means[2]:.3f} | {means[3] / 1000:,.0f} kB"
 
 
 def seconds_of_messages(cluster: Cluster, n_workers: int) -> float:

@@ -52,6 +52,7 @@ class Bins:
         self._n_features = n_features
         self.tiles = tiles
         self.columns = columns
+        self._all_ascending: tuple[NDArray[np.uint32], NDArray[np.uint32]] | None = None
 
     @classmethod
     def of_rows(cls, rows: NDArray[np.uint8]) -> Self:
@@ -97,10 +98,12 @@ class Bins:
 
     def rows(self, features: NDArray[np.intp], samples: NDArray[np.intp] | None = None) -> NDArray[np.uint8]:
         """Return what some features are in some samples, or in all, shape (n_features, n_samples)."""
-        columns = self.columns if samples is None else self.columns[samples]
+        if samples is not None:
+            columns, places = _ascending(self.columns[samples])
+        else:
+            columns, places = self._all_ascending = self._all_ascending or _ascending(self.columns)
         rows = np.empty((len(features), len(columns)), np.uint8)
-        places = np.argsort(columns).astype(np.uint32)
-        take_rows(self.tiles, features, columns[places], places, rows)
+        take_rows(self.tiles, features, columns, places, rows)
         for tile in np.unique(features // TILE):
             release_pages(self.tiles[tile])
         return rows
@@ -123,3 +126,10 @@ class Bins:
 
         run_all(work, blocks(len(self.tiles), TILES_PER_TASK), n_threads)
         self.columns[samples], self.columns[others] = other_columns, columns
+        self._all_ascending = None
+
+
+def _ascending(columns: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Return columns in ascending order, and their places before."""
+    places = np.argsort(columns).astype(np.uint32)
+    return columns[places], places

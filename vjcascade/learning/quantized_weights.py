@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.boosters.state import Floats
-from vjcascade.kernels import histogram
+from vjcascade.kernels import histogram, outdated
 from vjcascade.kernels.haar import N_BINS
 
 START_BITS, MAX_BITS = 28, 30
@@ -24,6 +24,9 @@ MAX_SHIFT = 16
 
 LIGHT_CLASS = 1e-9
 """Smallest weight of a class, relative to all weight, that is assumed."""
+
+MEDIAN_SAMPLES = 8192
+"""Samples from which the unit closest to all weights is estimated."""
 
 ROUNDING = 1e-8
 """Bound of the relative rounding errors of sums."""
@@ -75,11 +78,17 @@ class QuantizedWeights:
         return replace(self, held=self.held / 2**shift, unit=unit, lost=lost), shift
 
     def out_of_date(self, parts: Floats, tolerance: float) -> NDArray[np.intp]:
-        """Return the samples to update, so that the differences of the others are within the tolerance."""
-        off = (np.abs(parts - self.held * self.unit[:, None]) / _weight_sums(parts)[:, None]).sum(axis=0)
-        order = np.argsort(off, kind="stable")
-        n_left = np.searchsorted(np.cumsum(off[order]), 2 * tolerance, side="right")
-        return np.sort(order[n_left:])
+        """Return the samples to update, ascending, so that the differences of the others are within the tolerance."""
+        off = np.empty(parts.shape[1])
+        keys, sums = off.view(np.uint64), np.zeros(outdated.N_KEYS)
+        outdated.add_up_by_size(parts, self.held, self.unit, _weight_sums(parts), off, keys, sums)
+        below = np.cumsum(sums)
+        key = int(np.searchsorted(below, 2 * tolerance, side="right"))
+        if key == outdated.N_KEYS:
+            return np.empty(0, np.intp)
+        samples = np.empty(len(off), np.intp)
+        left = 2 * tolerance - (below[key] - sums[key])
+        return samples[: outdated.select_largest(off, keys, key, left, samples)]
 
     def changed(self, parts: Floats, samples: NDArray[np.intp]) -> tuple[Self, Changes]:
         """Return the weights with some samples updated, and the changes in units."""
@@ -107,10 +116,11 @@ def _weight_sums(parts: Floats) -> Floats:
 
 
 def _nearest_unit(held: Floats, unit: float, part: Floats) -> float:
-    """Return the unit that minimises the sum of absolute differences to other weights: a weighted median."""
+    """Return the unit that about minimises the sum of absolute differences to other weights: a weighted median."""
     inside = np.flatnonzero((held > 0) & (part > 0))
     if len(inside) == 0:
         return unit
+    inside = inside[:: -(-len(inside) // MEDIAN_SAMPLES)]
     ratio = part[inside] / held[inside]
     order = np.argsort(ratio, kind="stable")
     below = np.cumsum(held[inside][order])

@@ -72,6 +72,7 @@ from vjcascade.learning.criteria import (
     SLACK,
     BinnedLosses,
     Criterion,
+    Interval,
     criterion_of,
     indices_of_smallest,
     nth_smallest,
@@ -160,11 +161,15 @@ class Found(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence[Found]) -> Found:
-        """Merge the results of all shards of a pool, in their order."""
-        features, values = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+        """Merge the results of all shards of a pool."""
+        features = np.concatenate([part.features for part in parts])
+        order = np.argsort(features)
+        features, values = features[order], np.concatenate([part.values for part in parts])[order]
         if all(part.guides is None for part in parts):
             return cls(features, values)
-        guides = np.concatenate([part.values if part.guides is None else part.guides for part in parts])
+        guides = np.concatenate([part.values if part.guides is None else part.guides for part in parts])[
+            order
+        ]
         least = indices_of_smallest(guides, N_GUIDED)
         return cls(features[least], values[least], guides[least])
 
@@ -203,6 +208,59 @@ def stumps_of(
     return [*(stump for stump in best if stump is not None), *constant]
 
 
+class Probed(NamedTuple):
+    """The best split of some features.
+
+    Attributes
+    ----------
+    loss : float
+        Its loss, over bins.
+    feature : int
+        Index of its feature.
+    errors : tuple of float
+        Its class-wise errors.
+    """
+
+    loss: float
+    feature: int
+    errors: tuple[float, float]
+
+
+class Begun(NamedTuple):
+    """A round's search after its first pass.
+
+    Attributes
+    ----------
+    criterion : Criterion
+        What is minimised.
+    losses : BinnedLosses or None
+        For a loss without bounds, the loss; the criterion is then its guide.
+    n : int
+        How many features of least value are searched for.
+    n_likely : int
+        How many are measured after each pass.
+    measured : Interval
+        Bounds of all features' values.
+    among : ndarray of shape (n_among,), dtype intp
+        Features that have been measured.
+    values : ndarray of shape (n_among,), dtype float64
+        Their exact values.
+    """
+
+    criterion: Criterion
+    losses: BinnedLosses | None
+    n: int
+    n_likely: int
+    measured: Interval
+    among: NDArray[np.intp]
+    values: Floats
+
+    @property
+    def least(self) -> Floats:
+        """The `N_EXACT` least losses that are known, or fewer; none of a loss without bounds."""
+        return self.values[:0] if self.losses is not None else np.sort(self.values)[:N_EXACT]
+
+
 class StumpSearch:
     """The search for the best stumps over all features of some samples, by branch and bound.
 
@@ -231,7 +289,10 @@ class StumpSearch:
         self._histograms = Histograms(samples.bins, n_threads, space)
         n_features = len(samples.bins)
         self._leaves_out = (n_in_pool or n_features) > N_LIKELY
-        self._n_likely = round(N_LIKELY * n_features / (n_in_pool or n_features))  # of a shard, its share
+        self._is_shard = n_in_pool is not None and n_in_pool > n_features
+        self._n_likely = max(
+            round(N_LIKELY * n_features / (n_in_pool or n_features)), 1
+        )  # of a shard, its share
         evenly = np.linspace(0, n_features - 1, min(n_features, N_PROBES)).astype(np.intp)
         self._first_probes = np.unique(evenly)
         self._probes = self._first_probes
@@ -268,15 +329,13 @@ class StumpSearch:
         ndarray of shape (n,), dtype intp
             Their indices; fewer than `N_EXACT` in a smaller pool.
         """
-        guess = None if booster.loss_is_linear else self.best_of(self._probes, round_, booster)[1:]
+        guess = None if booster.loss_is_linear else self.best_of(self._probes, round_, booster).errors
         found = self.find(round_, booster, guess)
         if guess is not None and len(found.features):
             self._probes = np.union1d(self._first_probes, found.best(N_PROBES))
         return found.best(N_EXACT)
 
-    def best_of(
-        self, features: NDArray[np.intp], round_: Round, booster: Booster
-    ) -> tuple[float, float, float]:
+    def best_of(self, features: NDArray[np.intp], round_: Round, booster: Booster) -> Probed:
         """Return the split of least loss among those of some features, over bins.
 
         Parameters
@@ -290,15 +349,17 @@ class StumpSearch:
 
         Returns
         -------
-        tuple of float
-            Its loss, and its class-wise errors.
+        Probed
+            Of splits of equal loss, that of the first feature.
         """
         losses, errors_p, errors_n = self._losses(round_, booster).least_losses(features)
         place = int(np.argmin(losses))
-        return float(losses[place]), float(errors_p[place]), float(errors_n[place])
+        return Probed(
+            float(losses[place]), int(features[place]), (float(errors_p[place]), float(errors_n[place]))
+        )
 
     def find(self, round_: Round, booster: Booster, guess: tuple[float, float] | None) -> Found:
-        """Return features that include those of least loss over bins.
+        """Return features that include the `N_EXACT` of least loss over bins.
 
         Parameters
         ----------
@@ -312,49 +373,93 @@ class StumpSearch:
         Returns
         -------
         Found
-            The merged results of all shards have the same `Found.best` as the result for the whole pool.
+            All that were measured and may win.
+        """
+        return self.finish(self.begin(round_, booster, guess))
+
+    def begin(self, round_: Round, booster: Booster, guess: tuple[float, float] | None) -> Begun:
+        """Begin a search: after the first pass, measure what is likely to be best.
+
+        Parameters
+        ----------
+        round_ : Round
+            The round's weights.
+        booster : Booster
+            Judges splits.
+        guess : tuple of float or None
+            As for `find`.
+
+        Returns
+        -------
+        Begun
+            For `finish`.
         """
         losses = self._losses(round_, booster)
         bounds = booster.loss_bounds(*(guess or (0.0, 0.0)), round_)
         criterion = criterion_of(bounds, losses)
         is_loss = isinstance(bounds, TwoErrorBounds) or (isinstance(bounds, GiniGuide) and bounds.is_loss)
-        if booster.loss_is_linear or is_loss:
-            return Found(*self._branch_and_bound(criterion, N_EXACT))
-        among, guides = self._branch_and_bound(criterion, N_GUIDED)
-        if len(among) == 0:
-            return Found(among, guides)
-        least = indices_of_smallest(guides, N_GUIDED)
-        values, _, _ = losses.least_losses(among[least])
-        return Found(among[least], values, guides[least])
+        has_bounds = booster.loss_is_linear or is_loss
+        n = N_EXACT if has_bounds else N_GUIDED
+        n_likely = self._n_likely if self._is_shard and has_bounds else max(n, self._n_likely)
+        return Begun(criterion, None if has_bounds else losses, n, n_likely, *self._pass(criterion, n_likely))
+
+    def finish(self, begun: Begun, ceiling: float = np.inf) -> Found:
+        """Finish a search.
+
+        Parameters
+        ----------
+        begun : Begun
+            From `begin`.
+        ceiling : float
+            Features of larger loss need not be found; infinity for a loss without bounds.
+
+        Returns
+        -------
+        Found
+            The merged results of all shards have the same `Found.best` as the result for the whole pool, if the ceiling
+            is not below its `N_EXACT`-th least loss.
+        """
+        among, values = self._branch_and_bound(begun, ceiling)
+        if begun.losses is None or len(among) == 0:
+            return Found(among, values)
+        least = indices_of_smallest(values, N_GUIDED)
+        losses, _, _ = begun.losses.least_losses(among[least])
+        return Found(among[least], losses, values[least])
 
     def _losses(self, round_: Round, booster: Booster) -> BinnedLosses:
         return BinnedLosses(self.samples, round_, booster, self._n_threads)
 
-    def _branch_and_bound(self, criterion: Criterion, n: int) -> tuple[NDArray[np.intp], Floats]:
+    def _branch_and_bound(self, begun: Begun, given_ceiling: float) -> tuple[NDArray[np.intp], Floats]:
         """Return features, rising, and their exact values: all that were measured before the others were pruned.
 
-        Of those below the criterion's ceiling, the `n` least are among them. In pools of more than `N_LIKELY`
-        features, there are no others.
+        Of those below both ceilings, the criterion's and a given one, the `n` least are among them. In pools of more
+        than `N_LIKELY` features, there are no others.
         """
-        ceiling = criterion.ceiling - 2 * SLACK
-        bounds, among, values = self._pass(criterion, n)
+        criterion, _, n, n_likely, measured, among, values = begun
+        n = min(n, len(self.samples.bins))
+        ceiling = min(criterion.ceiling - 2 * SLACK, given_ceiling)
+        if len(values) < n and given_ceiling == np.inf:
+            among = criterion.likely(measured, n)
+            values = criterion.exact(among)
+        bounds = criterion.lower(measured, _threshold(values, n, ceiling))
         many, n_passes = SHARE_FOR_ANOTHER_PASS * len(bounds), 1
         while (
             n_passes < MAX_PASSES
-            and np.count_nonzero(bounds <= min(nth_smallest(values, n), ceiling)) > many
+            and np.count_nonzero(bounds <= _threshold(values, n, ceiling)) > many
             and self._histograms.reduce_tolerance()
         ):
-            bounds, among, values = self._pass(criterion, n)
+            measured, among, values = self._pass(criterion, max(n_likely, min(n, len(among))))
+            bounds = criterion.lower(measured, _threshold(values, n, ceiling))
             n_passes += 1
-        threshold = nth_smallest(values, n)
-        pruned = bounds > min(threshold, ceiling)
+        threshold = _threshold(values, n, ceiling)
+        pruned = bounds > threshold
         pruned[among] = True
         open_ = np.flatnonzero(~pruned)
         n_open = len(open_)
         if n_open > FEW_OPEN and (refined := self._histograms.refine(criterion, open_)) is not None:
             bounds[open_] = np.maximum(bounds[open_], criterion.lower(refined, threshold))
         open_ = open_[np.argsort(bounds[open_], kind="stable")]
-        while len(open_) and bounds[open_[0]] <= (threshold := min(nth_smallest(values, n), ceiling)):
+        while len(open_) and bounds[open_[0]] <= (threshold := _threshold(values, n, ceiling)):
             batch = open_[:BATCH][bounds[open_[:BATCH]] <= threshold]
             open_ = open_[len(batch) :]
             among, values = np.append(among, batch), np.append(values, criterion.exact(batch))
@@ -366,9 +471,13 @@ class StumpSearch:
         order = np.argsort(among)
         return among[order], values[order]
 
-    def _pass(self, criterion: Criterion, n: int) -> tuple[Floats, NDArray[np.intp], Floats]:
-        """Return lower bounds of all features' values, and the likely best features with their exact values."""
+    def _pass(self, criterion: Criterion, n_likely: int) -> tuple[Interval, NDArray[np.intp], Floats]:
+        """Return bounds of all features' values, and the features likely to be best with their exact values."""
         measured = self._histograms.measure(criterion)
-        likely = criterion.likely(measured, max(n, self._n_likely))
-        values = criterion.exact(likely)
-        return criterion.lower(measured, nth_smallest(values, n)), likely, values
+        likely = criterion.likely(measured, n_likely)
+        return measured, likely, criterion.exact(likely)
+
+
+def _threshold(values: Floats, n: int, ceiling: float) -> float:
+    """Return what a feature's value must not exceed to be among the `n` least and below the ceiling."""
+    return min(nth_smallest(values, n), ceiling) if len(values) >= n else ceiling

@@ -10,7 +10,13 @@ Network traffic
 
 Why the result is that of one machine
     Each worker's search finds the best of its features as a full scan over bins would, whatever its histograms are; see
-    `vjcascade.learning.search`. So the best of all are among the returned ones.
+    `vjcascade.learning.search`. So the best of all are among the returned ones. The best of a shard are seldom among
+    the best of all, and measuring them would be half of a shard's work: so workers first tell the losses of what they
+    take for best, and are then told which loss the best of all will not exceed.
+
+How work is divided
+    Tiles of features are dealt to the workers evenly over the pool, as kinds of features differ in how often they are
+    near the best. A round takes as long as the slowest worker.
 
 When a worker is lost
     Another one gets its shard, with the current state, as a task. Nothing else is repeated.
@@ -38,10 +44,13 @@ from vjcascade.clusters import Cluster
 from vjcascade.features.families import family_of
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.kernels.tiles import TILE
+from vjcascade.learning.criteria import nth_smallest
 from vjcascade.learning.samples import WindowSamples, WindowValues
-from vjcascade.learning.search import N_EXACT, N_PROBES, Found, StumpSearch, stumps_of
+from vjcascade.learning.search import N_EXACT, N_PROBES, Begun, Found, Probed, StumpSearch, stumps_of
 from vjcascade.learning.trees import Tree
 from vjcascade.learning.weak_splits import Stump
+
+GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 PLAIN, WITH_STATE, WITH_FEATURES = range(3)
 """What is sent to a worker: only changes; also the state and the weights; also the features and windows of its bins."""
@@ -55,8 +64,8 @@ class ShardSpec:
 
     Attributes
     ----------
-    first : int
-        Index of the first feature in the whole pool.
+    features : ndarray of shape (n_features,), dtype intp
+        Their indices in the whole pool, ascending.
     n_in_pool : int
         Number of features in the whole pool.
     pool : ndarray of shape (n_features,)
@@ -71,7 +80,7 @@ class ShardSpec:
         Whether the whole pool has tilted features.
     """
 
-    first: int
+    features: NDArray[np.intp]
     n_in_pool: int
     pool: NDArray[np.void]
     windows: NDArray[np.uint8]
@@ -115,7 +124,9 @@ class Question(NamedTuple):
     probes : ndarray of dtype intp, or None
         Indices of features in the whole pool whose best split is wanted, of those in the shard; None for a search.
     guess : tuple of float or None
-        For a search; see `StumpSearch.find`.
+        See `StumpSearch.find`.
+    ceiling : float or None
+        For a search: None to begin it, or to finish it, the largest loss that may win.
     state : BoostingState or None
         The state, for a worker that does not have it.
     weights : Weights or None
@@ -128,12 +139,16 @@ class Question(NamedTuple):
     digest: bytes
     probes: NDArray[np.intp] | None
     guess: tuple[float, float] | None
+    ceiling: float | None
     state: BoostingState | None = None
     weights: Weights | None = None
 
 
-Answer = Found | tuple[float, float, float]
-"""The result of a search; or the loss and the errors of the best of the probes."""
+Answer = Probed | Floats | Found
+"""The best of the probes; or the least losses known when a search has begun; or its result."""
+
+NO_PROBES = Probed(np.inf, 0, (0.0, 0.0))
+"""The answer of a shard without probes."""
 
 
 class Shard:
@@ -151,22 +166,46 @@ class Shard:
         family, few = family_of(spec.pool), WindowIntegrals.of(spec.few, tilted=spec.tilted)
         store = family.bin_store(spec.pool, few, n_threads)
         samples = WindowSamples(store, WindowIntegrals.of(spec.windows, tilted=spec.tilted), spec.n_positives)
-        self._samples, self._family, self._first = samples, family, spec.first
+        self._samples, self._family, self._features = samples, family, spec.features
         self._search = StumpSearch(samples, n_threads, n_in_pool=spec.n_in_pool)
         self._state = BoostingState.start(samples.labels)
+        self._round_key: tuple[int, bytes] | None = None
+        self._round: Round | None = None
+        self._begun: Begun | None = None
 
     def answer(self, question: Question) -> Answer | None:
         """Return the answer; None if state or weights differ from those of the question."""
         self._follow(question)
         if self._state.n_rounds != question.n_rounds:
             return None
-        booster = question.booster
-        if question.weights is None:
-            round_ = booster.begin_round(self._state)
+        booster, round_ = question.booster, self._round_of(question)
+        if round_ is None:
+            return None
+        if question.probes is not None:
+            probes = np.flatnonzero(np.isin(self._features, question.probes))
+            if len(probes) == 0:
+                return NO_PROBES
+            best = self._search.best_of(probes, round_, booster)
+            return best._replace(feature=int(self._features[best.feature]))
+        if question.ceiling is None or self._begun is None:
+            self._begun = self._search.begin(round_, booster, question.guess)
+            if question.ceiling is None:
+                return self._begun.least
+        begun, self._begun = self._begun, None
+        found = self._search.finish(begun, question.ceiling).shortened(N_PROBES)
+        return found._replace(features=self._features[found.features])
+
+    def _round_of(self, question: Question) -> Round | None:
+        """Return the round with its weights; None if they differ from those of the question."""
+        key = question.n_rounds, question.digest
+        if self._round_key == key:
+            return self._round
+        given = question.weights
+        if given is None:
+            round_ = question.booster.begin_round(self._state)
             if digest_of(round_) != question.digest:
                 return None
         else:
-            given = question.weights
             round_ = Round(
                 given.positive_part,
                 given.negative_part,
@@ -175,20 +214,14 @@ class Shard:
                 given.negative_weight,
                 given.is_part,
             )
-        if question.probes is not None:
-            probes = question.probes - self._first
-            probes = probes[(probes >= 0) & (probes < len(self._samples.pool))]
-            if len(probes) == 0:
-                return np.inf, 0.0, 0.0
-            return self._search.best_of(probes, round_, booster)
-        found = self._search.find(round_, booster, question.guess).shortened(N_PROBES)
-        return found._replace(features=found.features + self._first)
+        self._round_key, self._round, self._begun = key, round_, None
+        return round_
 
     def _follow(self, question: Question) -> None:
         """Update the state."""
         if question.state is not None:
             self._state = question.state
-        elif question.n_rounds == 0:
+        elif question.n_rounds == 0 < self._state.n_rounds:
             self._state = BoostingState.start(self._samples.labels)
         elif self._state.n_rounds + len(question.added) == question.n_rounds:
             for one in question.added:
@@ -268,10 +301,26 @@ def drop_shard(key: str) -> None:
 class _Part:
     """A shard of the pool, and its worker."""
 
-    features: slice
+    features: NDArray[np.intp]
     worker: str
     n_threads: int
     is_built: bool = False
+
+
+def dealt(n_features: int, shares: Sequence[int]) -> list[NDArray[np.intp]]:
+    """Divide a pool in proportion to shares, tile by tile, so that each part has tiles from all over the pool.
+
+    Examples
+    --------
+    >>> [part[::64].tolist() for part in dealt(400, [1, 2])]
+    [[0, 320], [64, 128, 192, 256, 384]]
+    """
+    n_tiles = -(-n_features // TILE)
+    order = np.argsort(np.arange(n_tiles) * GOLDEN_RATIO % 1, kind="stable")  # any run of it is spread evenly
+    edges = np.rint(np.cumsum([0, *shares]) / sum(shares) * n_tiles).astype(np.intp)
+    tiles = (np.sort(order[start:stop]) for start, stop in itertools.pairwise(edges))
+    features = ((TILE * own[:, None] + np.arange(TILE)).ravel() for own in tiles)
+    return [own[own < n_features] for own in features]
 
 
 class ShardedSearch:
@@ -308,16 +357,17 @@ class ShardedSearch:
         )
         n_features = len(samples.pool)
         threads = cluster.workers()
-        bounds = np.cumsum([0, *threads.values()]) / sum(threads.values()) * n_features
-        edges = [min(round(edge / TILE) * TILE, n_features) for edge in bounds[:-1]] + [n_features]
+        shares = dealt(n_features, list(threads.values()))
         self._parts = [
-            _Part(slice(start, stop), worker, threads[worker])
-            for worker, (start, stop) in zip(threads, itertools.pairwise(edges), strict=True)
-            if stop > start
+            _Part(features, worker, threads[worker])
+            for worker, features in zip(threads, shares, strict=True)
+            if len(features)
         ]
         self._state: BoostingState | None = None
         self._added: list[Added] = []
         self._is_sent = False
+        self._asked: Round | None = None
+        self._digest = b""
         evenly = np.linspace(0, n_features - 1, min(n_features, N_PROBES)).astype(np.intp)
         self._probes = self._first_probes = np.unique(evenly)
 
@@ -330,8 +380,8 @@ class ShardedSearch:
         if kind is None:
             alive = self._cluster.workers()
             dropped = [
-                self._cluster.submit_to(part.worker, drop_shard, self._key_of(part))
-                for part in self._parts
+                self._cluster.submit_to(part.worker, drop_shard, self._key_of(i))
+                for i, part in enumerate(self._parts)
                 if part.worker in alive
             ]
             for future in dropped:
@@ -355,9 +405,10 @@ class ShardedSearch:
             self._state, self._added = round_.state, []
         guess = None
         if not booster.loss_is_linear:
-            _, *errors = min(self._ask(round_, booster, self._probes, None), key=lambda one: one[0])
-            guess = errors[0], errors[1]
-        found = Found.joined(self._ask(round_, booster, None, guess))
+            guess = min(self._ask(round_, booster, probes=self._probes)).errors
+        least = np.concatenate(self._ask(round_, booster, guess=guess))
+        ceiling = nth_smallest(least, N_EXACT) if len(least) >= N_EXACT else np.inf
+        found = Found.joined(self._ask(round_, booster, guess=guess, ceiling=ceiling))
         if guess is not None and len(found.features):
             self._probes = np.union1d(self._first_probes, found.best(N_PROBES))
         return stumps_of(found.best(N_EXACT), self._samples, round_, booster, self._n_threads)
@@ -366,12 +417,17 @@ class ShardedSearch:
         self,
         round_: Round,
         booster: Booster,
-        probes: NDArray[np.intp] | None,
-        guess: tuple[float, float] | None,
+        *,
+        probes: NDArray[np.intp] | None = None,
+        guess: tuple[float, float] | None = None,
+        ceiling: float | None = None,
     ) -> list[Any]:
         """Return the answers of all shards, in their order."""
         plain = unchecked(booster)
-        digest = digest_of(round_)
+        is_new = round_ is not self._asked
+        if is_new:
+            self._asked, self._digest = round_, digest_of(round_)
+        digest = self._digest
         weights = Weights(
             round_.positive_part,
             round_.negative_part,
@@ -388,15 +444,16 @@ class ShardedSearch:
                 digest,
                 probes,
                 guess,
+                ceiling,
                 copy.deepcopy(round_.state) if level >= WITH_STATE else None,
-                weights if level >= WITH_STATE or round_.is_part else None,
+                weights if level >= WITH_STATE or (round_.is_part and is_new) else None,
             )
 
         answers = self._answers_at_once(question(PLAIN))
         levels = [PLAIN if part.is_built else WITH_FEATURES for part in self._parts]
         waiting = {
-            i: self._send(part, question(levels[i]), levels[i])
-            for i, part in enumerate(self._parts)
+            i: self._send(i, question(levels[i]), levels[i])
+            for i in range(len(self._parts))
             if i not in answers
         }
         while waiting:
@@ -409,18 +466,18 @@ class ShardedSearch:
                 answer = self._cluster.result(waiting.pop(i))
                 if answer is None:
                     levels[i] += 1
-                    waiting[i] = self._send(part, question(levels[i]), levels[i])
+                    waiting[i] = self._send(i, question(levels[i]), levels[i])
                 else:
                     part.is_built, answers[i] = True, answer
             for i in self._lost(waiting):
                 levels[i] = WITH_FEATURES
-                waiting[i] = self._send(self._parts[i], question(levels[i]), levels[i])
+                waiting[i] = self._send(i, question(levels[i]), levels[i])
         self._is_sent = True
         return [answers[i] for i in range(len(self._parts))]
 
     def _answers_at_once(self, question: Question) -> dict[int, Answer]:
         """Return the answers of the shards that are there and up to date, by their places."""
-        keys = {self._key_of(part): i for i, part in enumerate(self._parts) if part.is_built}
+        keys = {self._key_of(i): i for i, part in enumerate(self._parts) if part.is_built}
         workers = {part.worker for part in self._parts if part.is_built}
         if not workers:
             return {}
@@ -432,11 +489,12 @@ class ShardedSearch:
             if answer is not None
         }
 
-    def _send(self, part: _Part, question: Question, level: int) -> Any:
+    def _send(self, i: int, question: Question, level: int) -> Any:
         """Send a request to the worker of a shard."""
+        part = self._parts[i]
         spec = self._spec(part) if level == WITH_FEATURES else None
         return self._cluster.submit_to(
-            part.worker, ask_shard, self._key_of(part), spec, part.n_threads, question
+            part.worker, ask_shard, self._key_of(i), spec, part.n_threads, question
         )
 
     def _lost(self, waiting: Iterable[int]) -> list[int]:
@@ -451,12 +509,12 @@ class ShardedSearch:
             self._parts[i] = _Part(self._parts[i].features, worker, alive[worker])
         return lost
 
-    def _key_of(self, part: _Part) -> str:
-        return f"{self._key}-{part.features.start}"
+    def _key_of(self, i: int) -> str:
+        return f"{self._key}-{i}"
 
     def _spec(self, part: _Part) -> ShardSpec:
         return ShardSpec(
-            part.features.start,
+            part.features,
             len(self._samples.pool),
             self._samples.pool[part.features],
             self._windows,

@@ -1,0 +1,103 @@
+"""The search of a cluster's workers, in this process: round for round that of one machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import Any
+
+import builders
+import numpy as np
+import pytest
+
+from vjcascade.boosters import Costs, booster_names, make_booster
+from vjcascade.clusters import Cluster
+from vjcascade.features.integrals import WindowIntegrals
+from vjcascade.learning.boosting import boost
+from vjcascade.learning.samples import WindowValues, samples_of
+from vjcascade.learning.search import StumpSearch
+from vjcascade.learning.sharding import ShardedSearch, dealt
+from vjcascade.types import Size
+
+WINDOW = Size(10, 9)
+
+
+class Workers(Cluster):
+    """Does all work in this process, at once; one worker forgets everything once."""
+
+    def __init__(self, n_workers: int, forgets_at: int | None = None) -> None:
+        self._names = {f"worker {i}": 1 for i in range(n_workers)}
+        self._forgets_at = forgets_at
+        self.n_asked = 0
+
+    def workers(self) -> dict[str, int]:
+        return self._names
+
+    def submit_to(self, worker: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        del worker
+        return function(*arguments)
+
+    def ask_at_once(
+        self, workers: Sequence[str], function: Callable[..., Any], *arguments: Any
+    ) -> dict[str, Any]:
+        keys, question = arguments
+        self.n_asked += 1
+        if self.n_asked == self._forgets_at:
+            keys = keys[1:]
+        return {workers[0]: function(keys, question)}
+
+    def is_done(self, future: Any, seconds: float = 0.0) -> bool:
+        del future, seconds
+        return True
+
+    def died_of(self, future: Any) -> bool:
+        del future
+        return False
+
+    def result(self, future: Any) -> Any:
+        return future
+
+
+@pytest.fixture
+def windows(rng: np.random.Generator) -> np.ndarray:
+    made = np.stack([builders.smooth_noise(rng, WINDOW.height, WINDOW.width) for _ in range(260)])
+    made[:110, :, :5] |= 24
+    return made
+
+
+def run_of(search: Any, booster: str, n_rounds: int, max_depth: int) -> list[tuple[Any, float]]:
+    rounds = boost(search, make_booster(booster, Costs(2, 1)), max_depth=max_depth)
+    return [(one.tree.stumps, one.alpha) for one in islice(rounds, n_rounds)]
+
+
+@pytest.mark.parametrize("max_depth", [1, 2])
+@pytest.mark.parametrize("booster", booster_names())
+def test_each_round_is_that_of_one_machine(
+    rng: np.random.Generator, windows: np.ndarray, booster: str, max_depth: int
+) -> None:
+    pool = builders.random_features(rng, 400, WINDOW, tilted_share=0.2)
+    integrals = WindowIntegrals.of(windows, tilted=True)
+    here = StumpSearch(samples_of(pool, integrals, 110, 1), 1)
+    workers = Workers(3, forgets_at=6)
+    with ShardedSearch(workers, WindowValues(pool, integrals, 110), windows, windows[:110], 1) as there:
+        found = run_of(there, booster, 5, max_depth)
+    assert found == run_of(here, booster, 5, max_depth)
+    assert len(found) == 5 or booster == "adacost"  # which ends when no feature is better than none
+    assert workers.n_asked > 6 or len(found) < 5
+
+
+@pytest.mark.parametrize("n_features", [1, 63, 64, 65, 1000, 162_336])
+@pytest.mark.parametrize("shares", [[1], [1, 1], [3, 1, 4, 2], [1] * 64])
+def test_all_features_are_dealt_in_whole_tiles(n_features: int, shares: list[int]) -> None:
+    parts = dealt(n_features, shares)
+    assert len(parts) == len(shares)
+    assert np.sort(np.concatenate(parts)).tolist() == list(range(n_features))
+    for part, share in zip(parts, shares, strict=True):
+        assert (np.diff(part) > 0).all()
+        assert abs(len(part) - n_features * share / sum(shares)) <= 128
+
+
+def test_each_part_has_features_from_all_over_the_pool() -> None:
+    for part in dealt(162_336, [1] * 16):
+        counts = np.histogram(part, bins=8, range=(0, 162_336))[0]
+        assert counts.min() > 0.8 * counts.max()
