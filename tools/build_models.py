@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from pathlib import Path
+from typing import NamedTuple
 
 from boxes_to_coco import coco
 from face_pictures import (
@@ -71,6 +72,9 @@ FACE_SETTINGS = TrainingSettings(
     max_samples=33_000,
     target_false_alarm_rate=5e-8,
     baseline=False,
+)
+SMALL_FACE_SETTINGS = replace(
+    FACE_SETTINGS, max_depth=1, hit_rate=0.996, max_stages=18, max_weak=80, max_samples=20_000
 )
 N_SHARED, N_OF_THIRD = 10, 20
 """Stages of the face model that its two parts share, and those of its first part: chosen on scenes for development."""
@@ -133,6 +137,34 @@ def default_training(recipe: Recipe, unpacked: Path, scratch: Path) -> list[Step
     return [Step(scratch / "crops", scratch / "photos")]
 
 
+class FacePictures(NamedTuple):
+    """What face models are trained on; see `face_pictures`.
+
+    Attributes
+    ----------
+    faces : Path
+        List of the faces.
+    photos, turned : Path
+        Folders of photos without faces.
+    people : Path
+        List of photos of people, as they are and turned, with the boxes of their faces.
+    """
+
+    faces: Path
+    photos: Path
+    turned: Path
+    people: Path
+
+    @classmethod
+    def written(cls, unpacked: Path, scratch: Path) -> FacePictures:
+        """Write the pictures."""
+        n_threads, photos, turned = os.cpu_count() or 1, unpacked / "negatives-train", scratch / "turned"
+        faces = write_faces(unpacked / "faces-train", scratch / "faces", FACE_WINDOW, n_threads)
+        write_turned_photos(photos, turned, n_threads)
+        people = write_turned_people(unpacked / "faces-scenes-train", scratch / "people", n_threads)
+        return cls(faces, photos, turned, people)
+
+
 def face_training(_: Recipe, unpacked: Path, scratch: Path) -> list[Step]:
     """Return four runs.
 
@@ -140,14 +172,10 @@ def face_training(_: Recipe, unpacked: Path, scratch: Path) -> list[Step]:
     `face_pictures`; the third laxer ones, for which photos of people give negatives, too. The fourth goes on with the stages
     that both begin with in another way: larger stages, more samples, people also turned.
     """
-    n_threads = os.cpu_count() or 1
-    faces, photos, scenes = (unpacked / f for f in ("faces-train", "negatives-train", "faces-scenes-train"))
-    plain, turned, people = scratch / "plain", scratch / "turned", scratch / "people.txt"
-    link_faces(faces, plain)
-    listing = write_faces(faces, scratch / "faces", FACE_WINDOW, n_threads)
-    write_turned_photos(photos, turned, n_threads)
-    list_people(scenes, people)
-    turned_people = write_turned_people(scenes, scratch / "turned-people", n_threads)
+    faces, photos, turned, turned_people = FacePictures.written(unpacked, scratch)
+    plain, people = scratch / "plain", scratch / "people.txt"
+    link_faces(unpacked / "faces-train", plain)
+    list_people(unpacked / "faces-scenes-train", people)
     first = replace(
         FACE_SETTINGS, hit_rate=0.998, max_stages=5, max_samples=28_000, copies=1, mirror=Mirror.YES
     )
@@ -155,10 +183,16 @@ def face_training(_: Recipe, unpacked: Path, scratch: Path) -> list[Step]:
     large = replace(FACE_SETTINGS, hit_rate=0.998, max_stages=17, max_weak=400, max_samples=44_000)
     return [
         Step(plain, photos, first),
-        Step(listing, photos, strict, (turned,)),
-        Step(listing, photos, FACE_SETTINGS, (turned, people)),
-        Step(listing, photos, large, (turned, turned_people), continues=(2, N_SHARED)),
+        Step(faces, photos, strict, (turned,)),
+        Step(faces, photos, FACE_SETTINGS, (turned, people)),
+        Step(faces, photos, large, (turned, turned_people), continues=(2, N_SHARED)),
     ]
+
+
+def small_face_training(_: Recipe, unpacked: Path, scratch: Path) -> list[Step]:
+    """Return one run, of stumps in small stages."""
+    faces, photos, turned, people = FacePictures.written(unpacked, scratch)
+    return [Step(faces, photos, SMALL_FACE_SETTINGS, (turned, people))]
 
 
 def both_faces(models: Sequence[Cascade]) -> Cascade:

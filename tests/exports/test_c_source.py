@@ -1,5 +1,6 @@
 """The C export: compiled without a warning, and equal."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -109,3 +110,18 @@ def test_numbers_at_the_edge_of_float32():
     trial = Trial.of(cascade, 1000)
     assert len(np.unique(trial.passed)) > 1
     CSource().verify(CSource().dump(cascade, Path("m.h")), trial, Path("m.h"))
+
+
+@needs_compiler
+def test_the_comment_says_how_many_bytes_the_data_take(model, tmp_path):
+    """As the compiler counts them, array by array."""
+    text = CSource().dump(model, Path("m.h")).decode()
+    (tmp_path / "m.h").write_text(text)
+    names = re.findall(r"^static const \w+ (m_\w+)\[", text, re.MULTILINE)
+    total = " + ".join(f"sizeof {name}" for name in names)
+    (tmp_path / "main.c").write_text(
+        f'#include <stdio.h>\n#include "m.h"\nint main(void) {{ printf("%d", (int)({total})); return 0; }}\n'
+    )
+    subprocess.run([shutil.which("cc"), "main.c", "-o", "main", "-lm"], cwd=tmp_path, check=True)
+    counted = subprocess.run([tmp_path / "main"], capture_output=True, check=True).stdout
+    assert f"/* data of the model: {int(counted):,} bytes */" in text

@@ -138,7 +138,11 @@ def _model_text(tables: Mapping[str, Any]) -> str:
         ]
     else:
         lines.append(_array("vj_place", "rects", tables["rects"]))
-        lines.append(_array("float", "weights", tables["weights"]))
+        weights = sorted(set(map(tuple, tables["weights"])))  # of thousands of features, a few
+        kinds = [weights.index(tuple(one)) for one in tables["weights"]]
+        lines.append("/* weights of rectangles, and which of these each feature has */")
+        lines.append(_array("float", "weights", [list(one) for one in weights]))
+        lines.append(_array(_smallest(len(weights)), "feature_weights", kinds))
         if is_tilted:
             lines.append(_array("uint8_t", "tilted", tables["tilted"]))
         lines += [
@@ -156,11 +160,22 @@ def _model_text(tables: Mapping[str, Any]) -> str:
     lines.append(_array("float", "leaves", tables["leaves"]))
     lines.append(_array("uint32_t", "stage_starts", tables["stage_starts"]))
     lines.append(_array("float", "stage_thresholds", tables["stage_thresholds"]))
-    return "\n".join(lines)
+    text = "\n".join(lines)
+    n_bytes = sum(
+        (1 if kind == "vj_place" and place == "uint8_t" else _SIZES[kind]) * int(rows) * int(columns or 1)
+        for kind, rows, columns in _ARRAYS.findall(text)
+    )
+    return f"/* data of the model: {n_bytes:,} bytes */\n{text}"
+
+
+_ARRAYS = re.compile(r"static const (\w+) vj_\w+\[(\d+)\](?:\[(\d+)\])? = ")
+
+_SIZES = {"uint8_t": 1, "uint16_t": 2, "uint32_t": 4, "int32_t": 4, "float": 4, "vj_place": 2}
+"""Bytes of an item; of `vj_place`, where it is two."""
 
 
 def _smallest(most: int) -> str:
-    return "uint16_t" if most <= 65_535 else "uint32_t"
+    return "uint8_t" if most <= 255 else "uint16_t" if most <= 65_535 else "uint32_t"
 
 
 def _array(kind: str, name: str, rows: list[Any]) -> str:
@@ -234,6 +249,7 @@ def parsed_tables(text: str, name: str) -> dict[str, Any]:
     n_nodes = len(arrays["node_features"])
     children = arrays.pop("children", [[0, -1]] * n_nodes)
     if macros["LBP"] != "1":
+        arrays["weights"] = [arrays["weights"][kind] for kind in arrays.pop("feature_weights")]
         arrays.setdefault("tilted", [0] * len(arrays["rects"]))
     return {
         "settings": {

@@ -154,7 +154,7 @@ static int vj_goes_left(const uint32_t *window, size_t row, size_t plane, float 
     return (int)(vj_node_subsets[node][code >> 5] >> (code & 31) & 1);
 #else
     const vj_place *rect = vj_rects[vj_node_features[node]];
-    const float *weight = vj_weights[vj_node_features[node]];
+    const float *weight = vj_weights[vj_feature_weights[vj_node_features[node]]];
     float value = 0;
     int i;
     for (i = 0; i < 3; i++, rect += 4) {
