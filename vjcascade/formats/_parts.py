@@ -38,8 +38,9 @@ def haar_feature(node: Node) -> tuple[list[list[int]], list[float], bool]:
         raise ModelError(f"it has {len(rows)} rectangles, more than 3")
     if any(len(row) != 5 for row in rows):
         raise ModelError("a rectangle is not five numbers: x y w h weight")
-    rects = [[tree.integer(word) for word in row[:4]] for row in rows]
-    weights = [tree.real(row[4]) for row in rows]
+    integer, real = tree.integer, tree.real
+    rects = [[integer(x), integer(y), integer(w), integer(h)] for x, y, w, h, _ in rows]
+    weights = [real(row[4]) for row in rows]
     while len(rects) > 1 and not any([*rects[-1], weights[-1]]):
         del rects[-1], weights[-1]
     with_pixels = [rect for rect in rects if min(rect[2:]) > 0]
