@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -43,6 +44,7 @@ from vjcascade.evaluation import (
     matching_rule,
     read_scenes,
 )
+from vjcascade.exports.c_source import CSource
 from vjcascade.files import write_atomic
 from vjcascade.messages import duration, pluralize
 from vjcascade.report.training_run import open_run
@@ -76,6 +78,9 @@ FACE_SETTINGS = TrainingSettings(
 SMALL_FACE_SETTINGS = replace(
     FACE_SETTINGS, max_depth=1, hit_rate=0.996, max_stages=18, max_weak=80, max_samples=20_000
 )
+MAX_BYTES = 20 * 1024
+"""Of the small face model's data in C."""
+
 N_SHARED, N_OF_THIRD = 10, 20
 """Stages of the face model that its two parts share, and those of its first part: chosen on scenes for development."""
 
@@ -200,6 +205,19 @@ def both_faces(models: Sequence[Cascade]) -> Cascade:
     return models[2].first_stages(N_OF_THIRD).followed_by(models[3], skip=N_SHARED)
 
 
+def small_enough(models: Sequence[Cascade]) -> Cascade:
+    """Return as many stages of the last run's model as have data of at most `MAX_BYTES` in C."""
+    model = models[-1]
+    sizes = [c_bytes(model.first_stages(n)) for n in range(1, model.n_stages + 1)]
+    return model.first_stages(sum(size <= MAX_BYTES for size in sizes))
+
+
+def c_bytes(cascade: Cascade) -> int:
+    """Return the size of a model's data in C, by the comment of the exported file."""
+    text = CSource().dump(cascade.without_unused_features(), Path("model.h")).decode()
+    return int(re.search(r"data of the model: ([\d,]+) bytes", text)[1].replace(",", ""))
+
+
 @dataclass(frozen=True)
 class Recipe:
     """What a model is made of.
@@ -239,45 +257,56 @@ class Recipe:
     finished: Callable[[Sequence[Cascade]], Cascade] = itemgetter(-1)
 
 
+FACES = Recipe(
+    finds="upright frontal faces of 20 pixels and more",
+    not_for="profiles, faces turned or tilted by more than about 15 degrees, masked faces, or any decision about a person. "
+    "Neural detectors find more faces with fewer false alarms. The training photos show mostly adults, as the web and "
+    "newspapers of around 2005 did: expect it to work less well on others",
+    data="{crops} pictures of frontal faces, and {photos} photos, graphics and textures without faces, each also turned by 180 "
+    "degrees; in the last stages also 351 photos of people, their faces left out. The faces are those of Caltech 10,000 Web Faces, Labeled Faces in the Wild, and OpenCV's own training file (three "
+    "of its ten variants of each face); of each there is an altered copy, half of them dithered, as `tools/face_pictures.py` makes it. Side: 2.6 times "
+    "the mean of the eye distance and the distance from the eyes to the mouth",
+    terms="None of the pictures is part of this project. They were gathered from the web and from newspapers for research, without "
+    "the consent of those in them: keep that in mind where you use the model",
+    made="two models in a row, trees of depth 2 with real-valued leaves; which stages are kept was chosen on scenes for development",
+    archives=(
+        "faces-train",
+        "negatives-train",
+        "faces-scenes-train",
+        "faces-test-mitcmu",
+        "faces-test-caltech",
+    ),
+    positives=tuple(f"faces-train/{source}/*.png" for source in SOURCES),
+    negatives=("negatives-train/*.jpg", f"faces-scenes-train/images/*[!{FOR_DEVELOPMENT}].jpg"),
+    tests=(
+        TestSet(
+            "MIT+CMU, frontal",
+            "faces-test-mitcmu/boxes.json",
+            matching_rule("viola-jones"),
+            FACE_FALSE_ALARMS,
+        ),
+        TestSet(
+            "Caltech 10,000 Web Faces, photos kept apart",
+            "faces-test-caltech/boxes.json",
+            matching_rule("viola-jones"),
+            FACE_FALSE_ALARMS,
+        ),
+    ),
+    steps=face_training,
+    window=FACE_WINDOW,
+    finished=both_faces,
+)
+
 RECIPES: Mapping[str, Recipe] = {
-    "frontalface": Recipe(
-        finds="upright frontal faces of 20 pixels and more",
-        not_for="profiles, faces turned or tilted by more than about 15 degrees, masked faces, or any decision about a person. "
-        "Neural detectors find more faces with fewer false alarms. The training photos show mostly adults, as the web and "
-        "newspapers of around 2005 did: expect it to work less well on others",
-        data="{crops} pictures of frontal faces, and {photos} photos, graphics and textures without faces, each also turned by 180 "
-        "degrees; in the last stages also 351 photos of people, their faces left out. The faces are those of Caltech 10,000 Web Faces, Labeled Faces in the Wild, and OpenCV's own training file (three "
-        "of its ten variants of each face); of each there is an altered copy, half of them dithered, as `tools/face_pictures.py` makes it. Side: 2.6 times "
-        "the mean of the eye distance and the distance from the eyes to the mouth",
-        terms="None of the pictures is part of this project. They were gathered from the web and from newspapers for research, without "
-        "the consent of those in them: keep that in mind where you use the model",
-        made="two models in a row, trees of depth 2 with real-valued leaves; which stages are kept was chosen on scenes for development",
-        archives=(
-            "faces-train",
-            "negatives-train",
-            "faces-scenes-train",
-            "faces-test-mitcmu",
-            "faces-test-caltech",
-        ),
-        positives=tuple(f"faces-train/{source}/*.png" for source in SOURCES),
-        negatives=("negatives-train/*.jpg", f"faces-scenes-train/images/*[!{FOR_DEVELOPMENT}].jpg"),
-        tests=(
-            TestSet(
-                "MIT+CMU, frontal",
-                "faces-test-mitcmu/boxes.json",
-                matching_rule("viola-jones"),
-                FACE_FALSE_ALARMS,
-            ),
-            TestSet(
-                "Caltech 10,000 Web Faces, photos kept apart",
-                "faces-test-caltech/boxes.json",
-                matching_rule("viola-jones"),
-                FACE_FALSE_ALARMS,
-            ),
-        ),
-        steps=face_training,
-        window=FACE_WINDOW,
-        finished=both_faces,
+    "frontalface": FACES,
+    "frontalface-small": replace(
+        FACES,
+        finds="upright frontal faces of 20 pixels and more, on boards with little memory: in C, its data are {c_bytes} bytes "
+        "(`vjcascade convert --to c`). Where memory is no matter, `frontalface` finds more",
+        data=FACES.data.replace("in the last stages also", "and"),
+        made="stumps in small stages; the stages kept are those that fit into 20 KB in C",
+        steps=small_face_training,
+        finished=small_enough,
     ),
     "car": Recipe(
         finds="cars seen from the side, facing left or right",
@@ -426,7 +455,7 @@ def card(name: str, recipe: Recipe, cascade: Cascade, work: Path, tables: str) -
     weak = "stumps" if len(cascade.nodes) == cascade.n_trees else "trees"
     return f"""# {name}.xml
 
-Finds {recipe.finds}. Window {cascade.window}, {cascade.n_stages} stages, {cascade.n_trees} {weak} over
+Finds {recipe.finds.format(c_bytes=f"{c_bytes(cascade):,}")}. Window {cascade.window}, {cascade.n_stages} stages, {cascade.n_trees} {weak} over
 {len(cascade.features)} upright Haar features. Use it with `vjcascade detect models/{name}.xml PICTURE`, from Python with
 `vjcascade.Cascade.load`, or in OpenCV 4.
 

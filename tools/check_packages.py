@@ -28,7 +28,7 @@ IN_SDIST = (
     "SECURITY.md",
     "pyproject.toml",
 )
-MODELS = ("car.xml", "frontalface.xml", "plate.xml")
+MODELS = ("car.xml", "frontalface-small.xml", "frontalface.xml", "plate.xml")
 
 
 def main() -> int:

@@ -54,9 +54,9 @@ PLACES = [
 
 @pytest.mark.parametrize("place", PLACES)
 def test_places(nowhere, place):
-    assert list(data.available()) == ["car", "frontalface", "plate"]
+    assert list(data.available()) == ["car", "frontalface", "frontalface-small", "plate"]
     put(nowhere / place, "haarcascade_eye.xml", "notes.xml")
-    assert list(data.available()) == ["car", "frontalface", "haarcascade_eye", "plate"]
+    assert list(data.available()) == ["car", "frontalface", "frontalface-small", "haarcascade_eye", "plate"]
     assert data.find("haarcascade_eye").samefile(nowhere / place / "haarcascade_eye.xml")
     assert Path(data.haarcascades).samefile(nowhere / place)
     assert Path(data.haarcascades).is_absolute()  # else it would be lost with a change of folder
