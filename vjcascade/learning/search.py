@@ -438,9 +438,6 @@ class StumpSearch:
         criterion, _, n, n_likely, measured, among, values = begun
         n = min(n, len(self.samples.bins))
         ceiling = min(criterion.ceiling - 2 * SLACK, given_ceiling)
-        if len(values) < n and given_ceiling == np.inf:
-            among = criterion.likely(measured, n)
-            values = criterion.exact(among)
         bounds = criterion.lower(measured, _threshold(values, n, ceiling))
         many, n_passes = SHARE_FOR_ANOTHER_PASS * len(bounds), 1
         while (
@@ -448,7 +445,7 @@ class StumpSearch:
             and np.count_nonzero(bounds <= _threshold(values, n, ceiling)) > many
             and self._histograms.reduce_tolerance()
         ):
-            measured, among, values = self._pass(criterion, max(n_likely, min(n, len(among))))
+            measured, among, values = self._pass(criterion, n_likely)
             bounds = criterion.lower(measured, _threshold(values, n, ceiling))
             n_passes += 1
         threshold = _threshold(values, n, ceiling)
