@@ -23,7 +23,7 @@ def test_a_model_tells_how_it_was_made(path):
     stages = cascade.metadata["stages"]
     added = sum(change.get("stages", 0) for change in cascade.metadata.get(CHANGES, ()))  # another model's
     assert [stage["n_weak"] for stage in stages] == cascade.stage_sizes[: cascade.n_stages - added].tolist()
-    assert stages[-1]["overall_false_alarm_rate"] <= 5e-5
+    assert stages[-1]["overall_false_alarm_rate"] <= 1e-4
     card = path.with_suffix(".md").read_text(encoding="utf-8")
     weak = "stumps" if len(cascade.nodes) == cascade.n_trees else "trees"
     assert f"{cascade.n_stages} stages, {cascade.n_trees} {weak}" in card
