@@ -27,6 +27,7 @@ extlinks = {
     "doi": ("https://doi.org/%s", "doi:%s"),
     "arxiv": ("https://arxiv.org/abs/%s", "arXiv:%s"),
 }
+smartquotes = False  # or --resume becomes a dash and a word
 templates_path: list[str] = []
 exclude_patterns = ["_extensions"]
 

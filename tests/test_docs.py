@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib
 import inspect
 import re
@@ -62,6 +63,16 @@ def documentation(dotted: str) -> str:
     """Return the docstring of something public."""
     package, name = dotted.rsplit(".", 1)
     return inspect.getdoc(getattr(importlib.import_module(package), name)) or ""
+
+
+def test_examples_of_the_extension_hold():
+    failed, tried = doctest.testmod(reference)
+    assert (failed, tried >= 3) == (0, True)
+
+
+def test_examples_of_commands_are_blocks_of_code():
+    pages = reference.command_pages()
+    assert "```console\nvjcascade train crops photos --output signs --preset quick\n```" in pages["train"]
 
 
 def test_pointers_to_examples_are_needed():

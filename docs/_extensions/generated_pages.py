@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
+import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -184,9 +185,8 @@ def command_pages() -> dict[str, str]:
     pages = {}
     for name in names:
         text = app[name].generate_docs(output_format="markdown", usage_name=f"vjcascade {name}")
-        pages[name] = text.replace(
-            f"vjcascade {name} {name} ", f"vjcascade {name} "
-        )  # where the usage is our own
+        text = text.replace(f"vjcascade {name} {name} ", f"vjcascade {name} ")  # where the usage is our own
+        pages[name] = examples_as_code(text)
     rows = "\n".join(f"| [{name}]({name}.md) | {app[name].help.splitlines()[0]} |" for name in names)
     toc = "\n".join(names)
     codes = (
@@ -198,6 +198,32 @@ def command_pages() -> dict[str, str]:
         f"| command | |\n|---|---|\n{rows}\n\n```{{toctree}}\n:hidden:\n\n{toc}\n```\n"
     )
     return pages
+
+
+def examples_as_code(page: str) -> str:
+    r"""Return a page of a command with its examples in blocks, from which they can be copied.
+
+    Examples
+    --------
+    >>> print(examples_as_code("For example: vjcascade check a b\nand then: vjcascade train a b\n"))
+    For example:
+    <BLANKLINE>
+    ```console
+    vjcascade check a b
+    ```
+    <BLANKLINE>
+    and then:
+    <BLANKLINE>
+    ```console
+    vjcascade train a b
+    ```
+    <BLANKLINE>
+    <BLANKLINE>
+    """
+    return _EXAMPLE.sub("\\1:\\n\\n```console\\n\\2\\n```\\n", page)
+
+
+_EXAMPLE = re.compile(r"^(For example|For example, for bash|or|and then): (.+)$", re.MULTILINE)
 
 
 def settings_page() -> str:
@@ -230,15 +256,18 @@ def readme_page(readme: str) -> str:
 
     Examples
     --------
-    >>> readme_page("# vjcascade\\n[a](docs/b.md) [c](CONTRIBUTING.md)\\n")
-    '# Get started\\n[a](b.md) [c](contributing.md)\\n'
+    >>> readme_page("# vjcascade\n[a](docs/b.md) [c](CONTRIBUTING.md)\n")
+    '# Get started\n[a](b.md) [c](contributing.md)\n'
     """
+    python = "[Python](reference/api/index.rst), [settings](reference/settings/index.md)"
     moved = {
         "# vjcascade\n": "# Get started\n",
         "](docs/": "](",
         "](CONTRIBUTING.md)": "](contributing.md)",
         "](samples/comparison/README.md)": "](explanation/comparison.md)",
         "](samples/": "](../samples/",
+        "| Reference |": "| [Reference](reference/index.md) |",
+        "; Python and settings on the built pages": f"; {python}",
     }
     for old, new in moved.items():
         readme = readme.replace(old, new)

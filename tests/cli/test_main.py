@@ -18,21 +18,8 @@ from vjcascade.cli.options import spelt_as_options
 from vjcascade.cli.respelling import COMPARISONS
 from vjcascade.imaging import write_image
 
-COMMANDS = (
-    "train",
-    "detect",
-    "negatives",
-    "evaluate",
-    "tune",
-    "compare",
-    "report",
-    "inspect",
-    "convert",
-    "samples",
-    "check",
-    "warmup",
-    "demo",
-)
+COMMANDS = tuple(name for name in main.command_app() if not name.startswith("-"))
+EXAMPLES = ("For example", "or: ", "and then: ")
 HEAVY = {"numpy", "numba", "cv2", "PIL", "skimage", "scipy"}
 
 
@@ -54,6 +41,15 @@ def test_every_command_has_help(run, command):
     ran = run(command, "--help")
     assert (ran.code, ran.err) == (0, "")
     assert f"Usage: vjcascade {command}" in ran.out
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *(f"compare {name}" for name in COMPARISONS)])
+def test_help_breaks_lines_only_at_the_edge_of_the_terminal(run, command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "2000")
+    page, _, panels = run(*command.split(), "--help").out.partition("╭")
+    sentences = [line for line in page.splitlines() if line and not line.startswith(tuple(EXAMPLES))]
+    assert [line for line in sentences[1:] if not line.endswith(".")] == []
+    assert [line for line in panels.splitlines() if line.startswith("│        ")] == []
 
 
 def test_help_of_a_command_needs_no_compiler_and_no_pictures():

@@ -15,6 +15,7 @@ from typing import NoReturn
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from vjcascade import __version__
+from vjcascade.cli.help_pages import HelpFormatter, paragraphs
 from vjcascade.cli.opencv_createsamples import PROGRAM as CREATESAMPLES
 from vjcascade.cli.opencv_traincascade import PROGRAM as TRAINCASCADE
 from vjcascade.cli.process import ExitCode, code_of, end_quickly, own_process
@@ -82,8 +83,8 @@ For example: vjcascade tune signs/cascade.xml scenes.txt --recall 0.95 --output 
 Each picture or frame with false alarms is kept once, unless its false alarms look like those already kept.
 
 For example: vjcascade negatives signs/cascade.xml street.mp4 --output false-alarms
-and then: vjcascade train crops photos --continue signs/cascade.xml --more-negatives false-alarms --stages 20 \\
-    --output better""",
+and then: vjcascade train crops photos --continue signs/cascade.xml --more-negatives false-alarms --stages 20
+--output better""",
     "review": """Review a model's errors on photos with boxes, the worst first, on a page in the browser.
 
 With one key, mark a false alarm as a negative to train on, or as an object without a box. Needs the extra label.
@@ -98,7 +99,9 @@ Without a model, it finds frontal faces.
 For example: vjcascade detect signs/cascade.xml holiday --draw drawn""",
     "live": """Try a model on the webcam or a video file, on a page in the browser, and keep frames for training.
 
-Needs the extra label. For example: vjcascade live signs/cascade.xml --output kept""",
+Needs the extra label.
+
+For example: vjcascade live signs/cascade.xml --output kept""",
     "convert": """Write a model in another format, or for other programs: C, JavaScript, a web page, Python, OpenMV.
 
 An export is run on test windows and compared with the model before it is written.
@@ -138,6 +141,7 @@ For example: vjcascade compare cascades crops photos --scenes scenes.txt --outpu
 For example: vjcascade compare tables patients.csv --target ill --output tables""",
 }
 _USAGES = {
+    "samples": "Usage: vjcascade samples [OPTIONS] POSITIVES [OUTPUT]",
     "tables": "Usage: vjcascade compare tables FILES... --target COLUMN [OPTIONS]",
     "detect": "Usage: vjcascade detect [OPTIONS] [MODEL] SOURCES...",
     "inspect": "Usage: vjcascade inspect [OPTIONS] MODEL [PICTURES...]",
@@ -226,6 +230,7 @@ def command_app() -> App:
         help="Train Viola-Jones cascades from image folders, and detect with them.",
         version=__version__,
         help_format="plaintext",
+        help_formatter=HelpFormatter(),
         result_action="return_value",
         exit_on_error=False,
         print_error=False,
@@ -235,15 +240,17 @@ def command_app() -> App:
         app.command(
             f"vjcascade.cli.{_FILES.get(name, name)}:{name}",
             name=name,
-            help=text,
+            help=paragraphs(text),
             usage=_USAGES.get(name),
             sort_key=place,
         )
     compare = App(
-        name="compare", help=_COMPARE, sort_key=len(_COMMANDS)
+        name="compare", help=paragraphs(_COMPARE), sort_key=len(_COMMANDS)
     )  # those above in the order of the work
     for name, text in _COMPARISONS.items():
-        compare.command(f"vjcascade.cli.compare:{name}", name=name, help=text, usage=_USAGES.get(name))
+        compare.command(
+            f"vjcascade.cli.compare:{name}", name=name, help=paragraphs(text), usage=_USAGES.get(name)
+        )
     app.command(compare)
     return app
 
