@@ -52,3 +52,12 @@ def test_boxes_may_reach_beyond_and_show_nothing(frame):
     alarms = DistinctFalseAlarms()
     assert alarms.add(frame, np.array([[-3, -2, 30, 30], [140, 100, 40, 40]])) == 2
     assert alarms.add(np.full((50, 50), 7, np.uint8), np.array([[0, 0, 24, 24]])) == 1
+
+
+def test_hundreds_are_all_known_when_they_come_again(frame):
+    left, top = (place.ravel() for place in np.meshgrid(range(0, 150, 6), range(0, 110, 6)))
+    boxes = np.stack([left, top, np.full_like(left, 8), np.full_like(left, 8)], axis=1)
+    alarms = DistinctFalseAlarms()
+    assert alarms.add(frame, boxes[:200]) == 200
+    assert alarms.add(frame, boxes) == len(boxes) - 200 > 256
+    assert alarms.add(frame, boxes[::-1]) == 0

@@ -34,8 +34,11 @@ class DistinctFalseAlarms:
     """
 
     def __init__(self) -> None:
-        self._patches = np.empty((0, SIDE * SIDE), np.float32)
-        self._boxes = np.empty((0, 4), np.int32)
+        self._n = (
+            0  # the first so many rows are in use: a bad model raises thousands of false alarms in a photo
+        )
+        self._patches = np.empty((256, SIDE * SIDE), np.float32)
+        self._boxes = np.empty((256, 4), np.int32)
 
     def add(self, gray: NDArray[np.uint8], boxes: NDArray[np.integer]) -> int:
         """Take the false alarms of a picture.
@@ -52,15 +55,28 @@ class DistinctFalseAlarms:
         int
             How many of them are new.
         """
-        n_before = len(self._boxes)
+        n_before = self._n
         for box in np.asarray(boxes, np.int32).reshape(-1, 4):
             x, y, w, h = box.tolist()
             patch = _normalised(resize_crop(gray[max(y, 0) : y + h, max(x, 0) : x + w], Size(SIDE, SIDE)))
-            is_like = (self._patches @ patch > MIN_CORRELATION) & (overlaps(box, self._boxes) > MIN_OVERLAP)
-            if not is_like.any():
-                self._patches = np.vstack([self._patches, patch])
-                self._boxes = np.vstack([self._boxes, box])
-        return len(self._boxes) - n_before
+            if not self._is_known(box, patch):
+                self._keep(box, patch)
+        return self._n - n_before
+
+    def _is_known(self, box: NDArray[np.int32], patch: NDArray[np.float32]) -> bool:
+        known = self._boxes[: self._n]
+        x, y, w, h = box.tolist()
+        is_near = (abs(known[:, 0] - x) < w) & (abs(known[:, 1] - y) < h)  # others cannot overlap by half
+        near = np.flatnonzero(is_near)
+        near = near[overlaps(box, known[near]) > MIN_OVERLAP]
+        return bool((self._patches[near] @ patch > MIN_CORRELATION).any())
+
+    def _keep(self, box: NDArray[np.int32], patch: NDArray[np.float32]) -> None:
+        if self._n == len(self._boxes):
+            self._patches = np.concatenate([self._patches, np.empty_like(self._patches)])
+            self._boxes = np.concatenate([self._boxes, np.empty_like(self._boxes)])
+        self._patches[self._n], self._boxes[self._n] = patch, box
+        self._n += 1
 
 
 def _normalised(pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
