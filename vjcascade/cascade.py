@@ -328,7 +328,7 @@ class Cascade:
     def followed_by(self, other: Cascade, skip: int = 0) -> Self:
         """Return this cascade with another one's stages after its own: it accepts what both accept.
 
-        Two models trained in different ways seldom agree on a false alarm, so that together they have fewer, as
+        Two models trained in different ways seldom agree on a false alarm, so together they raise fewer, like
         the votes of several detectors in Viola and Jones 2004 (section 5.7).
 
         Parameters

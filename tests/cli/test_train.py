@@ -245,7 +245,7 @@ def test_wrong_command_lines_train_nothing(run, easy, options, odd):
     [
         (
             ("--memory", "64MiB"),
-            "even with all features on disk; of 64 MiB that are allowed, program and pictures take",
+            "even with all features on disk; program and pictures take",
         ),
         (("--more-negatives", "none"), "none does not exist"),
     ],

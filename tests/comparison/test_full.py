@@ -302,7 +302,7 @@ def test_what_is_trained_on_is_not_tested_on(data, tmp_path):
 
 def test_the_output_does_not_lie_in_a_source(data, tmp_path):
     for source in (data[0].positives.report.source, data[0].photos.report.source):
-        with pytest.raises(SettingsError, match=r"the output folder .* lies in .*; choose another"):
+        with pytest.raises(SettingsError, match=r"the output folder .* is inside .*; choose another"):
             compare_full(*data, Path(source) / "out", TWO, BRIEF)
         assert not (Path(source) / "out").exists()
 

@@ -194,7 +194,7 @@ BROKEN = {
     "x" * 200_000: "line 1: field larger than field limit",
     "x" * 90_000: "one column only",
     lines().replace("\n7,", "\n" + "7" * 90_000 + ","): "line 9: x is 7777",
-    lines().replace("\n7,", "\ninf,"): "line 9: x is inf, which is no finite number",
+    lines().replace("\n7,", "\ninf,"): "line 9: x is inf, which is not a finite number",
     lines().replace("\n7,", "\n1e999,"): "line 9: x is 1e999",
     "a,y\n" + "1,0\n1,1\n" * 20: r"no column to learn from \(a: left out, the same",
 }

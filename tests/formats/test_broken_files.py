@@ -63,7 +63,7 @@ BROKEN = {
         gzip.compress(b"\n" + GOOD.encode()),
         "line 2: the file must begin with <?xml",
     ),
-    "text first": ("<!-- mine -->x" + GOOD, "line 1: 'x' stands before <opencv_storage>"),
+    "text first": ("<!-- mine -->x" + GOOD, "line 1: 'x' comes before <opencv_storage>"),
     "CDATA": (
         edited("BOOST", "<![CDATA[BOOST]]>"),
         "line 13: CDATA sections are not supported, nor by OpenCV",
@@ -289,7 +289,7 @@ OTHERS = {
     ),
     "Git LFS": (
         "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 930127\n",
-        "a pointer of Git LFS, which stands for the file; get the file itself by `git lfs pull`",
+        "a Git LFS pointer instead of the file; get the file with `git lfs pull`",
     ),
     "HOG": (
         STORAGE

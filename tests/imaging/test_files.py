@@ -381,7 +381,9 @@ def test_real_jpegs_are_whole(shared_data):
 def test_pictures_of_other_kinds_are_named(tmp_path):
     for brand, kind in ((b"avif", "an AVIF picture"), (b"heic", "a HEIC picture")):
         path = stored(tmp_path, b"\0\0\0\x20ftyp" + brand + bytes(20), "a.jpg")
-        with pytest.raises(ImageError, match=f"this is {kind}, which is not read: save it as JPEG or PNG"):
+        with pytest.raises(
+            ImageError, match=f"this is {kind}, which is not supported: save it as JPEG or PNG"
+        ):
             read_image(path)
 
 

@@ -217,7 +217,7 @@ def test_detection_in_shards_is_that_in_files(
         )
         == 2
     )
-    assert "lies in an archive" in capsys.readouterr().err
+    assert "is in an archive" in capsys.readouterr().err
 
 
 def test_a_detection_that_is_killed_goes_on(tmp_path: Path, pictures: dict[str, bytes]) -> None:

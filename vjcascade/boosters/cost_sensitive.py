@@ -119,7 +119,7 @@ class CostSensitiveAdaBoost(TwoExponentials):
 
     Errata
         The listing has C_1, C_2 on the equation's right; they are C_P, C_N. Its weights are not normalised and
-        underflow after some hundred rounds; here they are. With the printed rule a step may be negative
+        underflow after a few hundred rounds; here they are. With the printed rule a step may be negative
         (`sign="any"`); in a pool that holds the negative of each of its classifiers it makes no difference.
     Reduces to AdaBoost
         At any equal costs.

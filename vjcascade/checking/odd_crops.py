@@ -218,7 +218,7 @@ def find_odd_crops(
     groups : ndarray of shape (n,), dtype intp
         Crops from one picture, and near copies, have one number, from 0 on.
     other_things : ndarray of shape (m, height, width), dtype uint8
-        Windows from photos without the object; at least some hundred.
+        Windows from photos without the object; a few hundred or more.
     seed : int
         Deals crops into parts.
     n_threads : int

@@ -106,7 +106,7 @@ def check_annotations(kind: Format, path: Path | None, inputs: Sequence[Input]) 
     stored = next((source for source in inputs if source.local_path is None), None)
     if stored is not None:
         raise SettingsError(
-            f"--format {kind.value} names picture files for other programs, and {stored.name} lies in an archive or at "
+            f"--format {kind.value} names picture files for other programs, and {stored.name} is in an archive or at "
             "an address: unpack or download it, or take --format jsonl or csv"
         )
     if kind.value not in FOLDER_FORMATS:

@@ -58,7 +58,7 @@ def detect(  # noqa: PLR0913  each is a user's choice
     ----------
     sources : path
         First the model, a cascade file as trained here or by OpenCV; without one, faces are detected. Then
-        pictures, videos, and folders of pictures (with their subfolders, without drawn copies). Pictures may lie in
+        pictures, videos, and folders of pictures (with their subfolders, without drawn copies). Pictures can be in
         tar and zip archives, in shards (shard-{0000..0099}.tar) and at addresses (s3://bucket/photos, https://...).
     camera : int
         Watch this camera instead, until Ctrl-C; 0 is the first. Frames in between are skipped and counted.

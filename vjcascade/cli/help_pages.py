@@ -30,7 +30,17 @@ class HelpFormatter:
     """
 
     def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
-        """Print a panel of arguments, options or commands."""
+        """Print a panel of arguments, options or commands.
+
+        Parameters
+        ----------
+        console : Console
+            Where it is printed.
+        options : ConsoleOptions
+            Of the console.
+        panel : HelpPanel
+            Its texts are changed.
+        """
         for entry in panel.entries:
             text = getattr(entry.description, "primary_renderable", None)
             if text is not None:
@@ -38,11 +48,31 @@ class HelpFormatter:
         self._formatter()(console, options, panel)
 
     def render_usage(self, console: Console, options: ConsoleOptions, usage: Any) -> None:
-        """Print how the command is called."""
+        """Print how the command is called.
+
+        Parameters
+        ----------
+        console : Console
+            Where it is printed.
+        options : ConsoleOptions
+            Of the console.
+        usage : str or Text
+            One line.
+        """
         self._formatter().render_usage(console, options, usage)
 
     def render_description(self, console: Console, options: ConsoleOptions, description: Any) -> None:
-        """Print what the command does."""
+        """Print what the command does.
+
+        Parameters
+        ----------
+        console : Console
+            Where it is printed.
+        options : ConsoleOptions
+            Of the console.
+        description : renderable
+            Paragraphs and examples.
+        """
         self._formatter().render_description(console, options, description)
 
     @staticmethod

@@ -81,7 +81,7 @@ class Input:
         return self.path if isinstance(self.path, Path) else None
 
     def fetched(self) -> Input:
-        """Return the input with the content of its file, if it lies in an archive or at an address."""
+        """Return the input with the content of its file, if it is in an archive or at an address."""
         return replace(self, path=self.path.fetched()) if isinstance(self.path, StoredFile) else self
 
     def shots(self) -> Generator[Shot]:

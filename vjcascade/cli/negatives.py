@@ -67,7 +67,7 @@ def negatives(
     for source in sources:
         if real_path(output).is_relative_to(real_path(source)):
             raise SettingsError(
-                f"--output {output} lies in {source}, which is searched: the next run would search its own pictures"
+                f"--output {output} is inside {source}, which is searched: the next run would search its own pictures"
             )
     model = named_model(model)
     start_compiler()

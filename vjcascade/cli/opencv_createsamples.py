@@ -205,6 +205,6 @@ PROGRAM = OpenCVProgram(
     flags=frozenset({"-inv", "-randinv"}),
     needs_nothing_with=frozenset({"-img"}),
     not_here=frozenset({"-show"}),
-    why_not="opens a window, which is not done here: see the samples beforehand with --sheet FILE.png",
+    why_not="opens a window, which vjcascade does not: draw the first samples into a picture with --sheet FILE.png",
 )
 """The program."""

@@ -46,7 +46,7 @@ class SceneOptions:
             if self.pictures is not None or ": not found in " not in str(error):
                 raise
             raise SourceError(
-                f"{error}\n  if pictures lie elsewhere, name their folder: --pictures FOLDER"
+                f"{error}\n  if the pictures are elsewhere, name their folder: --pictures FOLDER"
             ) from None
 
 

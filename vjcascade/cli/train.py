@@ -29,6 +29,8 @@ _NAMES = {"max_stages": "--stages", "n_negatives": "--negatives"}
 _HELP = {  # where the command line needs other words than Python
     "booster": f"Boosting algorithm: {', '.join(booster_names())}.",
     "costs": f"What misses and false alarms cost: {SPELLINGS}.",
+    "copies": "Augmentation: altered copies of each crop, shifted, scaled and rotated a little; if not given, as many "
+    "as bring crops and copies to about 3,200, at most 15 of each.",
     "n_negatives": "Negatives for each stage; if not given, twice the positives, at least 1,000 and at most half of "
     "--max-samples.",
     "seed": "Random seed: the same seed and data give the same model.",
@@ -126,7 +128,8 @@ def train(  # noqa: PLR0913  each is a user's choice
     preset : Preset
         quick for a first try, normal for everyday use, thorough for the best model.
     settings : path
-        TOML file of settings by their Python names (such as hit_rate, max_stages) and preset; options override it.
+        TOML file of settings, by their names in Python with hyphens or underscores (hit-rate, max-stages), and preset;
+        options override it.
     window : Size
         Training window in pixels, for example 24x24; chosen from the crops if not given.
     min_side : int

@@ -43,7 +43,7 @@ def tune(  # noqa: PLR0913  each is a user's choice
         Cascade file, as trained here or by OpenCV, folder of a training run, or name of a model on this machine.
     scenes : path
         Labelled scenes (ground truth) that training has not seen: a list, one NAME COUNT X Y WIDTH HEIGHT ... per
-        line (COUNT may be 0), or annotations in another format, as CSV, COCO, YOLO or Pascal VOC.
+        line (COUNT may be 0), or annotations in another format, such as CSV, COCO, YOLO or Pascal VOC.
     output : path
         Model file to write; it cannot be the model itself.
     recall : float

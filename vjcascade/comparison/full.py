@@ -350,7 +350,7 @@ def _refuse_inside(output: Path, sources: Sources) -> None:
     for source in _named(sources).values():
         if real_path(output).is_relative_to(real_path(source)):
             raise SettingsError(
-                f"the output folder {output} lies in {source}: pictures of the training would be used as data; "
+                f"the output folder {output} is inside {source}: pictures of the training would be used as data; "
                 "choose another output folder"
             )
 

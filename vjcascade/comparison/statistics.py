@@ -323,7 +323,7 @@ def critical_difference(n_entries: int, n_blocks: int, level: float = 0.95) -> f
 
     check_level(level)
     if n_entries < 2 or n_blocks < 1:
-        raise SettingsError(f"{n_entries} entries in {n_blocks} blocks have no ranks to tell apart")
+        raise SettingsError(f"{n_entries} entries in {n_blocks} blocks cannot be compared by rank")
     quantile = float(studentized_range.ppf(level, n_entries, np.inf))
     return quantile * sqrt(n_entries * (n_entries + 1) / (12 * n_blocks))
 

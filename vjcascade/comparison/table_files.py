@@ -235,7 +235,7 @@ class _Features:
             row = self.kept[int(beyond[0])]
             cell = self.text.rows[row][self.text.names.index(name)]
             raise SourceError(
-                f"{self.text.path}, line {self.text.lines[row]}: {name} is {_short(cell)}, which is no finite "
+                f"{self.text.path}, line {self.text.lines[row]}: {name} is {_short(cell)}, which is not a finite "
                 f"number up to {MAX_NUMBER:g}; leave the cell empty if there is no value, or ignore the column"
             )
         if missing.any():

@@ -33,7 +33,7 @@ lbpcascades: str
 WHERE_TO_GET = (
     "OpenCV's model files come with its wheels before version 5 (`pip install --no-deps --target opencv4 "
     '"opencv-python-headless<5"` puts them into opencv4/cv2/data, where code that runs in the same folder '
-    "finds them), with the Debian package opencv-data, and lie in the folder data of OpenCV's source, branch 4.x"
+    "finds them), with the Debian package opencv-data, and are in the folder data of OpenCV's source, branch 4.x"
 )
 
 FETCH = "`vjcascade models fetch` downloads OpenCV's; without it: "

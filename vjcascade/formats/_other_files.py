@@ -13,8 +13,8 @@ _NOT_IN_STORAGE = {
     rb"\x1f\x8b": "compressed twice; unpack it once",
     rb"\xff\xfe|\xfe\xff": "a text in UTF-16, which OpenCV does not read either; save it as UTF-8",
     rb"version https://git-lfs": (
-        "a pointer of Git LFS, which stands for the file; get the file itself by `git lfs pull`, or download it "
-        "from the repository's page"
+        "a Git LFS pointer instead of the file; get the file with `git lfs pull`, or download it from the "
+        "repository's page"
     ),
     rb'\{\s*"format": "vjcascade-model"': (
         "a model that `vjcascade convert` exported as JSON, for other programs; give the cascade it was made from"

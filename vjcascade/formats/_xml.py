@@ -293,7 +293,7 @@ class _Builder:
         """Refuse an XML declaration behind anything; other instructions do nothing."""
         if token.start() > 0 and re.match(r"xml\s", token["instruction"]):
             raise ModelError(
-                "the file must begin with <?xml, else OpenCV refuses it; delete what stands before, "
+                "the file must begin with <?xml, else OpenCV refuses it; delete everything before it, "
                 "even a blank line"
             )
 
@@ -325,7 +325,7 @@ class _Builder:
         if self._open:
             self._open[-1][1].append(text)
         elif text.strip():
-            raise ModelError(f"{text.strip()[:40]!r} stands before <opencv_storage>")
+            raise ModelError(f"{text.strip()[:40]!r} comes before <opencv_storage>")
 
     def _node(self, text: str, children: list[tuple[str, Node]]) -> Node:
         """Return the mapping, the list of items `<_>`, or the words that an element holds."""

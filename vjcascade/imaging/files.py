@@ -662,7 +662,7 @@ def _unreadable_kind(path: File) -> str:
     with path.open("rb") as file:
         start = file.read(16)
     if start[4:8] == b"ftyp" and start[8:12] in _BRANDS:
-        return f"this is {_BRANDS[start[8:12]]}, which is not read: save it as JPEG or PNG"
+        return f"this is {_BRANDS[start[8:12]]}, which is not supported: save it as JPEG or PNG"
     return "this is not a picture, or its header is damaged or cut off"
 
 

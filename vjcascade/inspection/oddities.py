@@ -178,7 +178,7 @@ def _weak_classifiers(cascade: Cascade) -> Iterator[Oddity]:
         ),
         (
             "feature used twice",
-            "that use a feature that another one in their stage uses, too",
+            "that use the same feature as another one in their stage",
             _repeated_in_stage(cascade, ["feature"]),
         ),
     ):

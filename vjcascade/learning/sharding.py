@@ -2,7 +2,7 @@
 
 Network traffic
     When a stage begins, each worker gets its shard of the pool and the pixels of all windows, and computes the bins.
-    After that, each round only sends the weak classifier that was added, some hundred bytes, to all at once: each
+    After that, each round only sends the weak classifier that was added, a few hundred bytes, to all at once: each
     worker has its own copy of the boosting state, and computes the round's weights from it. A digest shows whether its
     weights are identical, bit by bit (other processors may round differently); if not, and for the nodes of trees, the
     weights themselves are sent. Workers return their best features over bins, with losses: a few kilobytes at most. The

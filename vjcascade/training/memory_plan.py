@@ -157,8 +157,8 @@ class MemoryEstimate:
             return MemoryPlan(bins=ReusableBuffer(folder), histograms=ReusableBuffer(folder), free=free)
         raise SettingsError(
             f"the windows of a stage and its features need {memory_size(self.rest)} of memory, even with all "
-            f"features on disk; of {memory_size(memory)} that are allowed, program and pictures take "
-            f"{memory_size(taken)}. Allow more memory, or take a smaller window (24x24 is usual), fewer windows "
+            f"features on disk; program and pictures take {memory_size(taken)} of the {memory_size(memory)} allowed. "
+            "Allow more memory, or use a smaller window (24x24 is usual), fewer windows "
             "(max_samples), smaller photos or fewer threads"
         )
 

@@ -353,7 +353,7 @@ def _refuse_one_folder(positives: Path, negatives: Path) -> None:
         raise SourceError(_FOR_BOTH.format(positives))
     if photos.is_relative_to(crops) and crops.is_dir():
         raise SourceError(
-            f"the negatives in {negatives} lie inside the folder of the positives, {positives}, and would be crops as "
+            f"the negatives in {negatives} are inside the folder of the positives, {positives}, and would be crops as "
             "well: give the folder that holds the crops alone"
         )
 

@@ -26,7 +26,7 @@ MAX_COPIES_ASKED = 100
 """Of each crop."""
 
 MAX_DEPTH = 4
-"""Of weak classifiers; deeper trees have more leaves than boosting on some thousand windows can fill."""
+"""Of weak classifiers; deeper trees have more leaves than boosting on a few thousand windows can fill."""
 
 
 class Preset(StrEnum):

@@ -191,7 +191,7 @@ def train_stages(  # noqa: PLR0913  where all of a run comes together
                 Note(
                     f"stage {number}: {record.tuned.false_alarm_rate:.1%} of the negatives still pass, and "
                     f"{settings.false_alarm_rate:.1%} is the target ({record.ended_by}): such stages cost time and "
-                    "reject little; more crops, or more features, may tell objects from such background"
+                    "reject little; more crops, or more features, may separate objects from such backgrounds"
                 )
             )
     n_stages = pluralize(state.cascade.n_stages, "stage")

@@ -1,7 +1,7 @@
 """Altered copies of crops: few crops show too little of how an object can lie in a window.
 
 A detector meets the object a little beside the middle of its windows, a little larger or smaller, and turned a little.
-Some hundred crops do not show all that; copies of them do. They are no new objects: a copy always stays on the side of
+A few hundred crops do not show all that; copies of them do. They are no new objects: a copy always stays on the side of
 its crop when samples are held out.
 """
 

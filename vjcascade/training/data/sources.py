@@ -326,7 +326,7 @@ def fetched_ahead(pictures: Sequence[Picture]) -> Iterable[Picture]:
     Returns
     -------
     iterable of Picture
-        As they are if all lie in folders.
+        As they are if all are in folders.
     """
     if not any(isinstance(one.path, StoredFile) for one in pictures):
         return pictures
