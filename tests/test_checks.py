@@ -96,7 +96,7 @@ def test_choices_in_any_case():
     assert checked_choice("features", FeatureType.LBP, FeatureType) is FeatureType.LBP
     with refused("there is no mode 'basik'; did you mean 'basic'?"):
         checked_choice("mode", "basik", HaarMode)
-    with refused("there are no features 3; known are: haar, lbp"):
+    with refused("there are no features 3; choose from: haar, lbp"):
         checked_choice("features", 3, FeatureType)
 
 

@@ -18,7 +18,7 @@ def test_counted():
 def test_near_names(name, near):
     assert near_name(name, iter(["Quick", "normal"])) == near
     assert suggest(name, iter(["Quick", "normal"])) == (
-        f"did you mean {near!r}?" if near else "known are: Quick, normal"
+        f"did you mean {near!r}?" if near else "choose from: Quick, normal"
     )
 
 

@@ -81,11 +81,11 @@ def suggest(name: str, names: Iterable[str]) -> str:
     >>> suggest("quik", ["quick", "normal"])
     "did you mean 'quick'?"
     >>> suggest("fast", ["quick", "normal"])
-    'known are: quick, normal'
+    'choose from: quick, normal'
     """
     names = list(names)
     near = near_name(name, names)
-    return f"did you mean {near!r}?" if near else f"known are: {', '.join(names)}"
+    return f"did you mean {near!r}?" if near else f"choose from: {', '.join(names)}"
 
 
 def near_file(path: Path, kind: Callable[[Path], bool] = Path.exists) -> str:

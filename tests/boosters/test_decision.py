@@ -55,7 +55,7 @@ def test_some_rules_need_samples(rule, held_out):
 def test_near_names_are_told():
     with pytest.raises(SettingsError, match="no decision rule 'calibratd'; did you mean 'calibrated'"):
         decision_threshold("calibratd", costs=COSTS, total_alpha=1)
-    with pytest.raises(SettingsError, match="known are: natural, theory, adamec, calibrated, minimum-cost"):
+    with pytest.raises(SettingsError, match="choose from: natural, theory, adamec, calibrated, minimum-cost"):
         decision_threshold("zzz", costs=COSTS, total_alpha=1)
 
 

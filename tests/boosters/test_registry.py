@@ -52,7 +52,7 @@ def test_what_are_no_costs_is_named(costs):
 def test_near_names_are_told():
     with pytest.raises(SettingsError, match="no booster named 'adabost'; did you mean 'adaboost'"):
         make_booster("adabost", Costs())
-    with pytest.raises(SettingsError, match=r"known are: .*adaboost"):
+    with pytest.raises(SettingsError, match=r"choose from: .*adaboost"):
         make_booster("zzz", Costs())
     with pytest.raises(SettingsError, match="no booster named 3"):
         make_booster(3, Costs())
@@ -63,7 +63,7 @@ def test_unknown_options_are_told():
         make_booster("adaboost", Costs(), prior="class")
     with pytest.raises(SettingsError, match="'cost-generalized' has no option 'pior'; did you mean 'prior'"):
         make_booster("cost-generalized", Costs(), pior="class")
-    with pytest.raises(SettingsError, match="'adaboostdb' has no option 'zzz'; known are: prior, select"):
+    with pytest.raises(SettingsError, match="'adaboostdb' has no option 'zzz'; choose from: prior, select"):
         make_booster("adaboostdb", Costs(), zzz=1)
 
 

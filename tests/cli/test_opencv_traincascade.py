@@ -130,7 +130,7 @@ def test_what_became_of_each_option_is_said(option, value, became):
         ("-w 24 -h 24", "-data and -vec and -bg must be given"),
         ("-data out -vec p.vec", "-bg must be given"),
         ("-data o -vec p -bg b -maxFalseAlarm 0.3", "not an option of opencv_traincascade; did you mean '-maxFalse"),
-        ("-data o -vec p -bg b -x", "-x is not an option of opencv_traincascade; known are: -data"),
+        ("-data o -vec p -bg b -x", "-x is not an option of opencv_traincascade; choose from: -data"),
         ("-x 3 -data o -vec p -bg b", "-x is not an option"),
         ("-data o -vec p -bg b -numStages", "-numStages has no value"),
         ("-data o -vec p -bg b -w -h 24", "-w has no value"),

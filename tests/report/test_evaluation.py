@@ -18,7 +18,7 @@ from vjcascade.evaluation.figures import Figure
 from vjcascade.evaluation.intervals import Difference, Interval
 from vjcascade.evaluation.matching import FDDB, IoU, overlaps
 from vjcascade.imaging import read_gray
-from vjcascade.report import evaluation as page, evaluation_charts as charts
+from vjcascade.report import evaluation as page, evaluation_charts as charts, examples
 from vjcascade.report.evaluation import build_evaluation_report, page_values
 from vjcascade.report.examples import NEAR, cuts, false_alarms, misses
 
@@ -151,6 +151,13 @@ def test_examples_are_all_faults_worst_first(setting, evaluation):
             shared = overlaps(one.found, one.truth)[0, 0]
             assert f"IoU {shared:.2f}" in one.caption
             assert shared >= NEAR
+
+
+@pytest.mark.parametrize(
+    ("score", "caption"), [(1085.3, "score 1,085"), (158.44, "score 158"), (-2.5, "score -2.5")]
+)
+def test_scores_are_never_in_powers_of_ten(score, caption):
+    assert examples._score(score) == caption
 
 
 def test_second_detections_of_an_object_are_said_to_be(setting):

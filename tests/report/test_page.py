@@ -78,6 +78,12 @@ def test_a_trained_run(trained):
     assert "target false alarm rate" in page.text
 
 
+def test_stages_of_another_model_are_said_to_have_no_record(tmp_path):
+    metadata = {"stages": [doubles.stage_record(i).as_dict() for i in (1, 2)]}
+    builders.accept_all(n_stages=5).with_metadata(metadata).save(tmp_path / "cascade.xml")
+    assert "The file has no records of the later stages." in checked(build_report(tmp_path)).text
+
+
 def test_recall_in_scenes_by_stage(tmp_path):
     stages = [
         doubles.stage_record(i, scenes=SceneFigures(i, 6, 40, hits, 3, hits, 1, 0.5)).as_dict()
@@ -88,6 +94,7 @@ def test_recall_in_scenes_by_stage(tmp_path):
     assert "On 6 labelled scenes with 40 objects, it reaches with 2 of its stages: recall 90.0%" in page.text
     assert "recall of 3 stages: 0.750" in page.text
     assert "best F1 of 2 stages: 0.935" in page.text
+    assert "no records" not in page.text
     assert "290.0%30.93590.0%1" in "".join(page.text.split())  # the row of two stages
 
 

@@ -123,9 +123,9 @@ def test_negatives_must_leave_room_for_positives():
     ("make", "sentence"),
     [
         (lambda: TrainingSettings(mode="basik"), "there is no mode 'basik'; did you mean 'basic'"),
-        (lambda: TrainingSettings(mode="nonsense"), "known are: basic, core, all"),
+        (lambda: TrainingSettings(mode="nonsense"), "choose from: basic, core, all"),
         (lambda: preset_settings("quik"), "there is no preset 'quik'; did you mean 'quick'"),
-        (lambda: preset_settings("fast"), "'fast'; known are: quick, normal, thorough"),
+        (lambda: preset_settings("fast"), "'fast'; choose from: quick, normal, thorough"),
     ],
 )
 def test_unknown_names_are_refused_at_once(make, sentence):

@@ -89,7 +89,7 @@ def test_a_mark_at_the_beginning_is_no_harm(written):
         ("hit-rte = 0.9", r"signs\.toml: there is no setting 'hit-rte'; did you mean 'hit_rate'\?"),
         ("stages = 9", "there is no setting 'stages'; did you mean 'max_stages'"),
         ("[training]\nseed = 1", "there is no setting 'training'"),
-        ("qqq = 1", "there is no setting 'qqq'; known are: preset, booster, costs, "),
+        ("qqq = 1", "there is no setting 'qqq'; choose from: preset, booster, costs, "),
         ("hit-rate = 0.9\nhit_rate = 0.9", r"signs\.toml: hit_rate is set twice"),
         ("seed = 1\nhit-rate = \n", r"signs\.toml is not a TOML file: .*line 2"),
         ("seed = 1\nseed = 2\n", r"signs\.toml is not a TOML file: .*line 2"),

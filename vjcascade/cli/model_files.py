@@ -41,7 +41,7 @@ def _list() -> None:
     if missing:
         sys.stderr.write(
             f"{missing} of OpenCV's {pluralize(len(OPENCV_FILES), 'model file')} are missing: "
-            "vjcascade models fetch fetches them\n"
+            "`vjcascade models fetch` downloads them\n"
         )
 
 

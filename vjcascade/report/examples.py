@@ -76,7 +76,7 @@ def misses(model: ModelResult, evaluation: Evaluation) -> list[Example]:
         for row in sorted(set(range(len(scene.boxes))) - set(one.used_matches.objects.tolist())):
             best = float(shared[row].max(initial=0.0))
             nearest = one.found.boxes[[int(shared[row].argmax())]] if best > 0 else np.empty((0, 4))
-            score = f", score {one.matches.scores[int(shared[row].argmax())]:.3g}" if best > 0 else ""
+            score = f", {_score(one.matches.scores[int(shared[row].argmax())])}" if best > 0 else ""
             caption = f"{scene.boxes[row, 3]:.0f} px; " + (
                 f"IoU {best:.2f}{score}" if best > 0 else "nothing near"
             )
@@ -110,7 +110,7 @@ def false_alarms(model: ModelResult, evaluation: Evaluation, *, near: bool) -> l
         best: Floats = shared.max(axis=1, initial=0.0)
         is_false = ~matches.hits & ~matches.ignored
         for row in np.flatnonzero(is_false & ((best >= NEAR) == near)).tolist():
-            caption = f"score {matches.scores[row]:.3g}"
+            caption = _score(matches.scores[row])
             truth = np.empty((0, 4))
             if near:
                 nearest = int(shared[row].argmax())
@@ -118,6 +118,10 @@ def false_alarms(model: ModelResult, evaluation: Evaluation, *, near: bool) -> l
                 truth, caption = scene.boxes[[nearest]], f"{caption}, IoU {best[row]:.2f}{again}"
             examples.append(Example(number, truth, boxes[[row]], caption, (float(matches.scores[row]),)))
     return _worst_first(examples)
+
+
+def _score(score: float) -> str:
+    return f"score {score:,.0f}" if abs(score) >= 1000 else f"score {score:.3g}"
 
 
 def cuts(examples: Sequence[Example], evaluation: Evaluation) -> list[tuple[str, str]]:

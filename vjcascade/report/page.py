@@ -79,6 +79,7 @@ def page_values(run: Run) -> dict[str, Any]:
         "advice": advice(run),
         "figures": _figures(run, costs),
         "records": [run.records[stage] for stage in sorted(run.records)[:MAX_CHARTED]],
+        "has_all_records": max(run.records, default=0) >= cascade.n_stages,
         "histories": run.history.stages,
         "costs": costs,
         "sizes": cascade.stage_sizes.tolist(),
