@@ -119,7 +119,7 @@ def _joined(blocks: Sequence[_Block]) -> _Block:
 
 
 class MiningEta:
-    """Tell how far mining is, and what the pass rate so far lets expect.
+    """Report how far mining is, and estimate the rest from the pass rate so far.
 
     Parameters
     ----------
