@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[1]
-EXTRAS = ("demo", "sklearn", "label")
+EXTRAS = ("demo", "sklearn", "label", "cloud", "cluster")
 """Those that belong to the package in use; the others are for work on it."""
 
 
@@ -21,10 +21,10 @@ def lowest(requirements: Iterable[str]) -> list[str]:
 
     Examples
     --------
-    >>> lowest(["numpy>=2.0", "opencv-python>=4.10.0.84"])
-    ['numpy==2.0', 'opencv-python==4.10.0.84']
+    >>> lowest(["numpy>=2.0", "opencv-python>=4.10.0.84", "fsspec[http]>=2025.2"])
+    ['numpy==2.0', 'opencv-python==4.10.0.84', 'fsspec==2025.2']
     """
-    bounds = (re.fullmatch(r"([\w-]+)>=([\d.]+)", requirement) for requirement in requirements)
+    bounds = (re.fullmatch(r"([\w-]+)(?:\[[\w,]+\])?>=([\d.]+)", requirement) for requirement in requirements)
     return [f"{bound[1]}=={bound[2]}" for bound in bounds if bound]
 
 
