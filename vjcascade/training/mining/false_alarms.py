@@ -34,9 +34,8 @@ class DistinctFalseAlarms:
     """
 
     def __init__(self) -> None:
-        self._n = (
-            0  # the first so many rows are in use: a bad model raises thousands of false alarms in a photo
-        )
+        # A bad model raises thousands of false alarms in a photo: rows are kept in reserve.
+        self._n = 0
         self._patches = np.empty((256, SIDE * SIDE), np.float32)
         self._boxes = np.empty((256, 4), np.int32)
 
