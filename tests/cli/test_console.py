@@ -75,7 +75,8 @@ def test_a_log_gets_lines_while_no_event_comes(clock, monkeypatch):
         watch = line._watch
     watch.join(10)
     assert not watch.is_alive()
-    assert console.stream.getvalue() == 3 * "boosting: features\n"
+    lines = ["boosting: features", "boosting: features, for 10s now", "boosting: features, for 20s now"]
+    assert console.stream.getvalue().splitlines() == lines
 
 
 def wait_until(condition):

@@ -8,7 +8,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
-from vjcascade.messages import one_line, printable
+from vjcascade.messages import duration, one_line, printable
 from vjcascade.training.events import Progress
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ class ProgressLine:
         self._part = ""
         self._due = time.monotonic() + SECONDS_BETWEEN_LINES
         self._latest: Progress | None = None
+        self._line, self._since = "", 0.0  # the last line, and when it was first written
         self._writing = threading.Lock()
         self._watch: threading.Thread | None = None
 
@@ -107,11 +108,17 @@ class ProgressLine:
             self._show(event)
 
     def _log_if_due(self) -> None:
-        if self._latest is None or time.monotonic() < self._due:
+        now = time.monotonic()
+        if self._latest is None or now < self._due:
             return
         detail = self._latest.detail or f"{self._latest.done} of {self._latest.total}"
-        self._console.print(one_line(f"{self._latest.part}: {detail}"))
-        self._due = time.monotonic() + SECONDS_BETWEEN_LINES
+        line = one_line(f"{self._latest.part}: {detail}")
+        if line != self._line:
+            self._line, self._since = line, now
+            self._console.print(line)
+        else:
+            self._console.print(f"{line}, for {duration(now - self._since)} now")
+        self._due = now + SECONDS_BETWEEN_LINES
 
     def _keep_logging(self) -> None:
         """Write a line when one is due, as long as there is progress to tell, though no new event has come."""

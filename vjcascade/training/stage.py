@@ -21,6 +21,7 @@ from vjcascade.learning.boosting import WeakClassifier, boost
 from vjcascade.learning.samples import WindowSamples, WindowValues
 from vjcascade.learning.search import Search, StumpSearch
 from vjcascade.learning.sharding import ShardedSearch
+from vjcascade.messages import pluralize
 from vjcascade.training.events import Listener, ProgressReporter, Rates, RoundDone, null_listener
 from vjcascade.training.memory_plan import MemoryPlan
 from vjcascade.training.settings import TrainingSettings
@@ -348,7 +349,8 @@ def _grow(
         weak.append(one)
         panel.add(one)
         rates = panel.rates(panel.tuned_threshold())
-        progress.report(len(weak), settings.max_weak, f"false-alarm rate {rates.false_alarm_rate:.3f}")
+        so_far = f"{pluralize(len(weak), 'weak classifier')}, false-alarm rate {rates.false_alarm_rate:.3f}"
+        progress.report(len(weak), settings.max_weak, so_far)
         progress.listener(RoundDone(number, len(weak), rates, panel.rates(NATURAL_THRESHOLD)))
         if rates.false_alarm_rate <= settings.false_alarm_rate:
             return weak, "targets reached", panel
