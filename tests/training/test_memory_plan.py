@@ -37,7 +37,7 @@ def test_a_full_disk_is_named_with_both_sizes(tmp_path, monkeypatch):
 def test_too_little_memory_is_refused(tmp_path):
     with pytest.raises(SettingsError, match="even with all features on disk"):
         ESTIMATE.plan(GIB // 8, tmp_path)
-    with pytest.raises(SettingsError, match=r"of 1\.0 GiB that are allowed, .* take 2\.0 GiB.*fewer threads"):
+    with pytest.raises(SettingsError, match=r"take 2\.0 GiB of the 1\.0 GiB allowed.*fewer threads"):
         ESTIMATE.plan(GIB, tmp_path, taken=2 * GIB)
 
 
