@@ -366,8 +366,7 @@ class Cascade:
         used, places = np.unique(nodes["feature"], return_inverse=True)
         features, indices = _shared_features(self.features, other.features[used])
         nodes["feature"] = indices[places]
-        made = {name: other.metadata[name] for name in _MADE_BY if name in other.metadata}
-        change = {"followed_by": made, "stages": other.n_stages - skip, "skipped": skip}
+        change = {"followed_by": other._made_by(), "stages": other.n_stages - skip, "skipped": skip}
         records = self.metadata.get("stages")
         return replace(
             self,
@@ -439,9 +438,13 @@ class Cascade:
         nodes["feature"] = places
         return replace(self, features=self.features[used], nodes=nodes)
 
+    def _made_by(self) -> dict[str, Any]:
+        """Return what metadata says of how the model was made."""
+        return {name: self.metadata[name] for name in _MADE_BY if name in self.metadata}
+
     def _metadata_after(self, change: Mapping[str, Any], records: Sequence[Any] = ()) -> dict[str, Any]:
         """Return what metadata may still say after a change: of the whole model, no figure holds any more."""
-        kept = {name: self.metadata[name] for name in _MADE_BY if name in self.metadata}
+        kept = self._made_by()
         before = kept.get(CHANGES)
         kept[CHANGES] = [*(before if isinstance(before, list) else []), dict(change)]
         return {**kept, "stages": list(records)} if records else kept

@@ -9,9 +9,9 @@ from typing import Any
 import builders
 import numpy as np
 import pytest
+from simulate_cluster import RecordingCluster
 
 from vjcascade.boosters import Costs, booster_names, make_booster
-from vjcascade.clusters import Cluster
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.learning.boosting import boost
 from vjcascade.learning.samples import WindowValues, samples_of
@@ -22,40 +22,20 @@ from vjcascade.types import Size
 WINDOW = Size(10, 9)
 
 
-class Workers(Cluster):
+class Workers(RecordingCluster):
     """Does all work in this process, at once; one worker forgets everything once."""
 
-    def __init__(self, n_workers: int, forgets_at: int | None = None) -> None:
-        self._names = {f"worker {i}": 1 for i in range(n_workers)}
+    def __init__(self, n_workers: int, n_in_pool: int, forgets_at: int) -> None:
+        super().__init__(n_workers, n_workers, n_in_pool)
         self._forgets_at = forgets_at
         self.n_asked = 0
-
-    def workers(self) -> dict[str, int]:
-        return self._names
-
-    def submit_to(self, worker: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        del worker
-        return function(*arguments)
 
     def ask_at_once(
         self, workers: Sequence[str], function: Callable[..., Any], *arguments: Any
     ) -> dict[str, Any]:
         keys, question = arguments
         self.n_asked += 1
-        if self.n_asked == self._forgets_at:
-            keys = keys[1:]
-        return {workers[0]: function(keys, question)}
-
-    def is_done(self, future: Any, seconds: float = 0.0) -> bool:
-        del future, seconds
-        return True
-
-    def died_of(self, future: Any) -> bool:
-        del future
-        return False
-
-    def result(self, future: Any) -> Any:
-        return future
+        return super().ask_at_once(workers, function, keys[self.n_asked == self._forgets_at :], question)
 
 
 @pytest.fixture
@@ -78,7 +58,7 @@ def test_each_round_is_that_of_one_machine(
     pool = builders.random_features(rng, 400, WINDOW, tilted_share=0.2)
     integrals = WindowIntegrals.of(windows, tilted=True)
     here = StumpSearch(samples_of(pool, integrals, 110, 1), 1)
-    workers = Workers(3, forgets_at=6)
+    workers = Workers(3, len(pool), forgets_at=6)
     with ShardedSearch(workers, WindowValues(pool, integrals, 110), windows, windows[:110], 1) as there:
         found = run_of(there, booster, 5, max_depth)
     assert found == run_of(here, booster, 5, max_depth)

@@ -26,7 +26,7 @@ def paragraphs(text: str) -> str:
 class HelpFormatter:
     """The formatter of cyclopts, which would keep the line breaks of docstrings.
 
-    It is imported when help is shown: other commands start without it.
+    That one is imported when help is shown: other commands start without it.
     """
 
     def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:

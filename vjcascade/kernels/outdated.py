@@ -18,9 +18,7 @@ def add_up_by_size(
     held: NDArray[np.float64],  # IN (2, n) weights of the histograms, in units
     unit: NDArray[np.float64],  # IN (2,)
     weight_sums: NDArray[np.float64],  # IN (2,)
-    off: NDArray[
-        np.float64
-    ],  # OUT (n,) differences of each sample's weights, as shares of all weight of a class
+    off: NDArray[np.float64],  # OUT (n,) difference of each sample's weights, as a share of a class's weight
     keys: NDArray[np.uint64],  # the same memory as `off`
     sums: NDArray[np.float64],  # IN and OUT (N_KEYS,) sums of the differences of each size
 ) -> None:

@@ -167,9 +167,8 @@ class Found(NamedTuple):
         features, values = features[order], np.concatenate([part.values for part in parts])[order]
         if all(part.guides is None for part in parts):
             return cls(features, values)
-        guides = np.concatenate([part.values if part.guides is None else part.guides for part in parts])[
-            order
-        ]
+        ranked_by = [part.values if part.guides is None else part.guides for part in parts]
+        guides = np.concatenate(ranked_by)[order]
         least = indices_of_smallest(guides, N_GUIDED)
         return cls(features[least], values[least], guides[least])
 
@@ -290,9 +289,8 @@ class StumpSearch:
         n_features = len(samples.bins)
         self._leaves_out = (n_in_pool or n_features) > N_LIKELY
         self._is_shard = n_in_pool is not None and n_in_pool > n_features
-        self._n_likely = max(
-            round(N_LIKELY * n_features / (n_in_pool or n_features)), 1
-        )  # of a shard, its share
+        share = n_features / (n_in_pool or n_features)
+        self._n_likely = max(round(N_LIKELY * share), 1)
         evenly = np.linspace(0, n_features - 1, min(n_features, N_PROBES)).astype(np.intp)
         self._first_probes = np.unique(evenly)
         self._probes = self._first_probes
