@@ -446,3 +446,21 @@ def sample_affine(gray, matrix, offset, width, height):
             lower = (1 - right) * pixel(top + 1, left) + right * pixel(top + 1, left + 1)
             rows[-1].append((1 - down) * upper + down * lower)
     return rows
+
+
+def outdated_shares(parts, held, unit):
+    """How far each sample's weights are from those of the histograms, as shares of each class's weight."""
+    sums = [sum(part) for part in parts]
+    return np.array(
+        [sum(abs(parts[c][i] - held[c][i] * unit[c]) / sums[c] for c in (0, 1)) for i in range(len(parts[0]))]
+    )
+
+
+def n_to_update(shares, budget):
+    """How many samples, those of the largest shares, are updated so that the others' shares are within the budget."""
+    left = 0.0
+    for n, share in enumerate(sorted(shares)):
+        left += share
+        if left > budget:
+            return len(shares) - n
+    return 0

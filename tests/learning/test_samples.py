@@ -3,7 +3,7 @@ from __future__ import annotations
 import naive
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as stn
 
 from vjcascade.boosters import BoostingState, Costs, Round, make_booster
@@ -29,6 +29,7 @@ def test_labels_and_values(rng):
     assert np.array_equal(samples.values(np.array([2, 0])), table.T[[2, 0]])
 
 
+@settings(deadline=None)  # kernels are compiled on first use
 @given(COLUMNS)
 def test_few_values_have_a_bin_each(column):
     assert bins_of(column).tolist() == [sorted(set(column)).index(value) for value in column]
