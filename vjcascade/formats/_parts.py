@@ -13,10 +13,12 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vjcascade.errors import ModelError
 from vjcascade.formats import _tree as tree
-from vjcascade.formats._tree import Node
+from vjcascade.formats._tree import Node, NotPlainError
+from vjcascade.types import FEATURE_DTYPE
 
 METADATA_TAG = "vjcascade"
 
@@ -54,6 +56,34 @@ def haar_feature(node: Node) -> tuple[list[list[int]], list[float], bool]:
     if tilted not in {0, 1}:
         raise ModelError(f"tilted is {tilted} instead of 0 or 1")
     return rects + absent * [[0, 0, 0, 0]], weights + absent * [0.0], tilted == 1
+
+
+def haar_features(nodes: list[Node]) -> NDArray[np.void]:
+    """Read a list of Haar features; an error names the feature."""
+    try:
+        return _plain_haar_features(nodes)
+    except NotPlainError:
+        return np.array(tree.each(haar_feature, nodes, "feature"), FEATURE_DTYPE)
+
+
+def _plain_haar_features(nodes: list[Node]) -> NDArray[np.void]:
+    """Read features all at once, if each has its tilt, and two or three rectangles, all with pixels."""
+    rects, tilts = tree.all_children(nodes, "rects", "tilted")
+    rows, n_rects = tree.flattened(rects)
+    words, lengths = tree.flattened(rows)
+    tilted = tree.all_integers(tilts)
+    if (lengths != 5).any() or not np.isin(n_rects, (2, 3)).all() or not np.isin(tilted, (0, 1)).all():
+        raise NotPlainError
+    sides = [tree.all_integers(words[i::5]) for i in range(4)]
+    if (np.minimum(*sides[2:]) <= 0).any():
+        raise NotPlainError
+    found = np.zeros(len(nodes), FEATURE_DTYPE)
+    owner = np.repeat(np.arange(len(nodes)), n_rects)
+    place = np.arange(len(rows)) - (np.cumsum(n_rects) - n_rects)[owner]
+    found["rects"][owner, place] = np.stack(sides, axis=1)
+    found["weights"][owner, place] = tree.all_reals(words[4::5])
+    found["tilted"] = tilted
+    return found
 
 
 def parents_first(nodes: list[_Node]) -> list[_Node]:

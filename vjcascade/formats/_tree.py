@@ -8,10 +8,14 @@ cascade is told here and in the readers, once for all of them. Files are hostile
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import chain
 from typing import TypeAlias, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from vjcascade.errors import ModelError
 
@@ -25,10 +29,13 @@ MAX_VALUES = 1_000_000
 MAX_DEPTH = 16
 """Deepest nesting; a cascade needs 10."""
 
-_ONLY_WORDS = frozenset({str})
+_ONLY_WORDS, _ONLY_LISTS = frozenset({str}), frozenset({list})
 
 _INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]{0,9})")  # OpenCV takes a leading 0 for octal
 _REAL = re.compile(r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,3})?")
+_INTEGERS = re.compile(rf"(?:{_INTEGER.pattern} )*+")
+_REALS = re.compile(rf"(?:{_REAL.pattern} )*+")
+_INT32_END = 2**31
 _FLOAT32_END = 2.0**128 - 2.0**103  # from here on, rounding to float32 gives infinity
 
 
@@ -117,7 +124,7 @@ def real_in(parent: Node, tag: str) -> float:
 @lru_cache(maxsize=4096)  # the same few numbers come again and again
 def integer(word: str) -> int:
     """Return a 32-bit integer, written as OpenCV would also take it for decimal."""
-    if not _INTEGER.fullmatch(word) or not -(2**31) <= int(word) < 2**31:
+    if not _INTEGER.fullmatch(word) or not -_INT32_END <= int(word) < _INT32_END:
         raise ModelError(f"{word[:40]!r} is not a whole number of 32 bits")
     return int(word)
 
@@ -128,6 +135,53 @@ def real(word: str) -> float:
     if not _REAL.fullmatch(word) or abs(float(word)) >= _FLOAT32_END:
         raise ModelError(f"{word[:40]!r} is not a finite 32-bit number")
     return float(word)
+
+
+class NotPlainError(Exception):
+    """Reading many nodes at once met one that has to be looked at by itself."""
+
+
+def all_integers(words: Sequence[Node]) -> NDArray[np.int64]:
+    """Return what `integer` makes of each word, in a tenth of the time."""
+    found = np.array([*map(int, _all_of_form(words, _INTEGERS))], np.int64)
+    if not ((found >= -_INT32_END) & (found < _INT32_END)).all():
+        raise NotPlainError
+    return found
+
+
+def all_reals(words: Sequence[Node]) -> NDArray[np.float64]:
+    """Return what `real` makes of each word, in a tenth of the time."""
+    found = np.array([*map(float, _all_of_form(words, _REALS))], np.float64)
+    if not (np.abs(found) < _FLOAT32_END).all():
+        raise NotPlainError
+    return found
+
+
+def all_children(parents: Sequence[Node], *tags: str) -> list[list[Node]]:
+    """Return the children of mappings, those of each tag by themselves."""
+    for parent in parents:
+        if not isinstance(parent, dict) or not parent.keys() >= {*tags}:
+            raise NotPlainError
+    mappings = cast("Sequence[dict[str, Node]]", parents)
+    return [[mapping[tag] for mapping in mappings] for tag in tags]
+
+
+def flattened(lists: Sequence[Node]) -> tuple[list[Node], NDArray[np.intp]]:
+    """Return the items of lists, one after the other, and their number in each list."""
+    if not _ONLY_LISTS.issuperset(map(type, lists)):
+        raise NotPlainError
+    return [*chain.from_iterable(lists)], np.fromiter(map(len, lists), np.intp, len(lists))
+
+
+def _all_of_form(nodes: Sequence[Node], form: re.Pattern[str]) -> Sequence[str]:
+    """Return nodes that are words of a form, which has a blank after each."""
+    if not _ONLY_WORDS.issuperset(map(type, nodes)):
+        raise NotPlainError
+    words = cast("Sequence[str]", nodes)
+    text = " ".join([*words, ""])
+    if not form.fullmatch(text) or text.count(" ") != len(words):  # in JSON, words may have blanks
+        raise NotPlainError
+    return words
 
 
 def _explained_number(read: Callable[[str], Read], parent: Node, tag: str) -> Read:

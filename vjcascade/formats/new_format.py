@@ -30,16 +30,16 @@ from vjcascade.cascade import LBP_NODE_DTYPE, NODE_DTYPE, Cascade
 from vjcascade.errors import ModelError
 from vjcascade.formats import _tree as tree
 from vjcascade.formats._parts import (
-    haar_feature,
+    haar_features,
     metadata_text,
     number_text,
     parents_first,
     read_metadata,
     rect_texts,
 )
-from vjcascade.formats._tree import Node, explained
+from vjcascade.formats._tree import Node, NotPlainError, explained
 from vjcascade.messages import pluralize, shortened
-from vjcascade.types import FEATURE_DTYPE, LBP_DTYPE, FeatureType, Size
+from vjcascade.types import LBP_DTYPE, FeatureType, Size
 
 _CASCADE = """\
 <?xml version="1.0"?>
@@ -94,6 +94,12 @@ _SETTINGS = (
 )
 """Settings of training that are shown to people."""
 
+_HAAR_LENGTH, _LBP_LENGTH = 4, 11
+"""Numbers of a node: left and right child, feature, threshold or subset."""
+
+_WORD = 0xFFFFFFFF
+"""The bits of a word of a subset, which files write with a sign."""
+
 _HaarNode = tuple[int, float, int, int]
 _LbpNode = tuple[int, list[int], int, int]
 
@@ -125,15 +131,13 @@ def read_new(root: Node) -> Cascade:
     """
     window, feature_type = read_kind(root)
     is_lbp = feature_type is FeatureType.LBP
-    features: list[Any] = tree.each(
-        _cell if is_lbp else haar_feature, tree.items(root, "features"), "feature"
-    )
+    items = tree.items(root, "features")
+    features = np.array(tree.each(_cell, items, "feature"), LBP_DTYPE) if is_lbp else haar_features(items)
     stages = [
         read_stage(stage, f"stage {number}", is_lbp=is_lbp)
         for number, stage in enumerate(tree.items(root, "stages"))
     ]
-    pool = np.array(features, LBP_DTYPE if is_lbp else FEATURE_DTYPE)
-    return cascade_of_stages(window, pool, stages, read_metadata(root))
+    return cascade_of_stages(window, features, stages, read_metadata(root))
 
 
 def read_kind(root: Node) -> tuple[Size, FeatureType]:
@@ -151,12 +155,18 @@ class ReadStage(NamedTuple):
     ----------
     threshold : float
         As written.
-    trees : list of tuple
-        Nodes and leaf values of each weak classifier.
+    sizes : ndarray of shape (n_trees,), dtype intp
+        Nodes of each weak classifier.
+    nodes : ndarray of shape (n_nodes,), dtype `NODE_DTYPE` or `LBP_NODE_DTYPE`
+        Of all weak classifiers.
+    leaves : ndarray of shape (n_nodes + n_trees,), dtype float32
+        Of all weak classifiers.
     """
 
     threshold: float
-    trees: list[tuple[list[_HaarNode | _LbpNode], list[float]]]
+    sizes: NDArray[np.intp]
+    nodes: NDArray[np.void]
+    leaves: NDArray[np.float32]
 
 
 def read_stage(stage: Node, name: str, *, is_lbp: bool) -> ReadStage:
@@ -184,8 +194,10 @@ def read_stage(stage: Node, name: str, *, is_lbp: bool) -> ReadStage:
     with explained(f"{name}: "):
         threshold = tree.real_in(stage, "stageThreshold")
         items = tree.items(stage, "weakClassifiers")
-    read = partial(_tree, read_node=_lbp_node if is_lbp else _haar_node)
-    return ReadStage(threshold, tree.each(read, items, f"{name}, tree"))
+    try:
+        return _plain_stage(threshold, items, is_lbp)
+    except NotPlainError:
+        return _any_stage(threshold, items, is_lbp, f"{name}, tree")
 
 
 def cascade_of_stages(
@@ -214,22 +226,14 @@ def cascade_of_stages(
     ModelError
         If stages, features and window do not fit together.
     """
-    nodes: list[_HaarNode | _LbpNode] = []
-    leaves: list[float] = []
-    tree_starts, stage_starts = [0], [0]
-    for stage in stages:
-        for tree_nodes, tree_leaves in stage.trees:
-            nodes += tree_nodes
-            leaves += tree_leaves
-            tree_starts.append(len(nodes))
-        stage_starts.append(len(tree_starts) - 1)
+    sizes = np.concatenate([stage.sizes for stage in stages])
     return Cascade(
         window,
         features,
-        np.array(nodes, LBP_NODE_DTYPE if features.dtype == LBP_DTYPE else NODE_DTYPE),
-        np.array(tree_starts, np.int32),
-        np.array(leaves, np.float32),
-        np.array(stage_starts, np.int32),
+        np.concatenate([stage.nodes for stage in stages]),
+        np.append(0, np.cumsum(sizes)).astype(np.int32),
+        np.concatenate([stage.leaves for stage in stages]),
+        np.append(0, np.cumsum([len(stage.sizes) for stage in stages])).astype(np.int32),
         np.array([stage.threshold for stage in stages], np.float32),
         metadata,
     )
@@ -364,11 +368,43 @@ def _cell(node: Node) -> tuple[list[int]]:
     return ([tree.integer(word) for word in row],)
 
 
+def _plain_stage(threshold: float, items: list[Node], is_lbp: bool) -> ReadStage:
+    """Read weak classifiers all at once, if children come after their parents."""
+    texts, values = tree.all_children(items, "internalNodes", "leafValues")
+    (words, n_words), (leaves, n_leaves) = tree.flattened(texts), tree.flattened(values)
+    length, sizes = _LBP_LENGTH if is_lbp else _HAAR_LENGTH, n_leaves - 1
+    if (sizes < 1).any() or (n_words != length * sizes).any():
+        raise NotPlainError
+    left, right, feature = (tree.all_integers(words[i::length]) for i in range(3))
+    place = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    if any(((child > 0) & (child <= place)).any() for child in (left, right)):
+        raise NotPlainError
+    nodes = np.empty(len(place), LBP_NODE_DTYPE if is_lbp else NODE_DTYPE)
+    nodes["feature"], nodes["left"], nodes["right"] = feature, left, right
+    if is_lbp:
+        subsets = [tree.all_integers(words[i::length]) & _WORD for i in range(3, length)]
+        nodes["subset"] = np.stack(subsets, axis=1)
+    else:
+        nodes["threshold"] = tree.all_reals(words[3::length])
+    return ReadStage(threshold, sizes, nodes, tree.all_reals(leaves).astype(np.float32))
+
+
+def _any_stage(threshold: float, items: list[Node], is_lbp: bool, name: str) -> ReadStage:
+    """Read the weak classifiers of a stage one by one; an error has the name and number of the one it is about."""
+    trees = tree.each(partial(_tree, read_node=_lbp_node if is_lbp else _haar_node), items, name)
+    return ReadStage(
+        threshold,
+        np.array([len(nodes) for nodes, _ in trees]),
+        np.array([node for nodes, _ in trees for node in nodes], LBP_NODE_DTYPE if is_lbp else NODE_DTYPE),
+        np.array([leaf for _, leaves in trees for leaf in leaves], np.float32),
+    )
+
+
 def _tree(
     node: Node, read_node: Callable[[list[str]], _HaarNode | _LbpNode]
 ) -> tuple[list[_HaarNode | _LbpNode], list[float]]:
     """Read one weak classifier: its nodes and its leaf values."""
-    length = 4 if read_node is _haar_node else 11
+    length = _HAAR_LENGTH if read_node is _haar_node else _LBP_LENGTH
     words = tree.words(node, "internalNodes")
     leaves = [tree.real(word) for word in tree.words(node, "leafValues")]
     if len(words) != length * (len(leaves) - 1):
@@ -385,7 +421,7 @@ def _haar_node(words: list[str]) -> _HaarNode:
 
 def _lbp_node(words: list[str]) -> _LbpNode:
     left, right, feature, *subset = map(tree.integer, words)
-    return feature, [word & 0xFFFFFFFF for word in subset], left, right
+    return feature, [word & _WORD for word in subset], left, right
 
 
 def _stage_text(cascade: Cascade, number: int) -> str:

@@ -147,25 +147,13 @@ def _features_at(places: NDArray[np.int64], window: Size, mode: HaarMode | None)
     return haar_features_at(places, window, mode, balanced=False)
 
 
-def _places(*stages: ReadStage) -> NDArray[np.int64]:
-    """Return the features that stages use, each once, in the order of the pool."""
-    used = [node[0] for stage in stages for nodes, _ in stage.trees for node in nodes]
-    return np.unique(np.array(used, np.int64))
-
-
 def _compacted(window: Size, stages: list[ReadStage], mode: HaarMode | None) -> Cascade:
-    """Return the cascade with the features that it uses and no others."""
-    places = _places(*stages)
-    position = {place: i for i, place in enumerate(places.tolist())}
-    renamed = [
-        stage._replace(
-            trees=[
-                ([(position[node[0]], *node[1:]) for node in nodes], leaves) for nodes, leaves in stage.trees
-            ]
-        )
-        for stage in stages
-    ]
-    return cascade_of_stages(window, _features_at(places, window, mode), renamed, {})
+    """Return the cascade with the features that it uses, each once, in the order of the pool."""
+    places = np.unique(np.concatenate([stage.nodes["feature"] for stage in stages]).astype(np.int64))
+    renumbered = [stage._replace(nodes=stage.nodes.copy()) for stage in stages]
+    for stage in renumbered:
+        stage.nodes["feature"] = np.searchsorted(places, stage.nodes["feature"])
+    return cascade_of_stages(window, _features_at(places, window, mode), renumbered, {})
 
 
 def _notes(folder: Path, n_stages: int) -> tuple[str, ...]:
