@@ -11,6 +11,7 @@ from .detection import (
     DenseDetector as DenseDetector,
     DetectionMemory as DetectionMemory,
     Detector as Detector,
+    PreviousFrame as PreviousFrame,
     detect as detect,
     detect_dense as detect_dense,
 )
@@ -65,6 +66,7 @@ __all__ = [
     "HaarTransformer",
     "OperatingPoint",
     "Preset",
+    "PreviousFrame",
     "ProgressPrinter",
     "Protocol",
     "Scenes",

@@ -87,6 +87,9 @@ memory = DetectionMemory(5, turned)
 for frame in vjcascade.read_frames("drive.mp4", every=2):
     memory.detect(frame.image)
     when: float = frame.seconds
+previous = vjcascade.PreviousFrame()
+following: Detections = Detector(cascade).detect(image, previous=previous)
+Detector(cascade).detect(image, previous=image)  # error: arg-type
 Detector(cascade, angles=(0, 90))  # error: call-arg
 
 # Training.

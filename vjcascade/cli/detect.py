@@ -257,7 +257,7 @@ def _detect_in(
     from vjcascade.cli.process import start_compiler
 
     start_compiler()
-    from vjcascade.detection import Detector
+    from vjcascade.detection import Detector, PreviousFrame
 
     cascade = Cascade.load(model)
     _tell_smallest(cascade.window, given.get("min_size"))
@@ -269,7 +269,11 @@ def _detect_in(
         part = "" if is_whole else f"; the first {point.n_stages} of its {cascade.n_stages} stages"
         sys.stderr.write(f"tuned settings of the model, unless options override them: {point}{part}\n")
     detector = point.detector(cascade, **given) if point else Detector(cascade, **given)
-    return lambda _: detector.detect
+
+    def detect_in(source: Input) -> Detect:
+        return partial(detector.detect, previous=PreviousFrame()) if source.is_moving else detector.detect
+
+    return detect_in
 
 
 def _tell_smallest(window: Size, min_size: Size | None) -> None:

@@ -2,6 +2,7 @@
 
 from vjcascade.detection.dense import DenseDetector, detect_dense
 from vjcascade.detection.detector import Detector, detect
+from vjcascade.detection.frames import PreviousFrame
 from vjcascade.detection.grouping import Grouping, group_windows, suppress_overlaps
 from vjcascade.detection.memory import DetectionMemory
 from vjcascade.detection.scanner import LevelIntegrals, RawWindows, Scanner, evaluate_windows
@@ -12,6 +13,7 @@ __all__ = [
     "Detector",
     "Grouping",
     "LevelIntegrals",
+    "PreviousFrame",
     "RawWindows",
     "Scanner",
     "detect",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from vjcascade.cascade import Cascade
 from vjcascade.checks import checked_number
 from vjcascade.detection.checks import check_bounds, checked_cascades, checked_neighbors, checked_size, only
+from vjcascade.detection.frames import PreviousFrame
 from vjcascade.detection.grouping import Tell, group_windows
 from vjcascade.detection.pyramid import Plan, raw_detections, scan_pyramid
 from vjcascade.detection.scales import Level, check_scale_factor, scan_levels
@@ -100,7 +101,9 @@ class Detector:
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
-    def detect(self, image: NDArray[Any], *, progress: Tell | None = None) -> Detections:
+    def detect(
+        self, image: NDArray[Any], *, progress: Tell | None = None, previous: PreviousFrame | None = None
+    ) -> Detections:
         """Find the object in a picture.
 
         Parameters
@@ -109,6 +112,9 @@ class Detector:
             Grey (h, w), RGB (h, w, 3) or RGBA (h, w, 4); see `vjcascade.imaging.to_gray` for the dtypes.
         progress : callable, optional
             `progress(done, total)` is called now and then while windows are grouped: millions take a while.
+        previous : PreviousFrame, optional
+            For the frames of a video, one for all of them: what has not changed since the frame before is not searched
+            again. The detections are the same.
 
         Returns
         -------
@@ -124,9 +130,11 @@ class Detector:
             If the detector has several cascades.
         """
         only(self.scanners)
-        return only(self.detect_each(image, progress=progress))
+        return only(self.detect_each(image, progress=progress, previous=previous))
 
-    def detect_each(self, image: NDArray[Any], *, progress: Tell | None = None) -> list[Detections]:
+    def detect_each(
+        self, image: NDArray[Any], *, progress: Tell | None = None, previous: PreviousFrame | None = None
+    ) -> list[Detections]:
         """Find what each cascade looks for, over one pyramid.
 
         Parameters
@@ -135,6 +143,8 @@ class Detector:
             As for `detect`.
         progress : callable, optional
             As for `detect`; called for one cascade after the other.
+        previous : PreviousFrame, optional
+            As for `detect`.
 
         Returns
         -------
@@ -149,7 +159,9 @@ class Detector:
         gray = to_gray(image)
         size = Size(gray.shape[1], gray.shape[0])
         plans = [Plan(scanner, self._levels(scanner, size), skip=True) for scanner in self.scanners]
-        each = scan_pyramid(gray, plans, n_threads=checked_threads(self.n_threads))
+        if previous is not None:
+            previous.start(self, size)
+        each = scan_pyramid(gray, plans, n_threads=checked_threads(self.n_threads), previous=previous)
         raw = (raw_detections(plan, raw) for plan, raw in zip(plans, each, strict=True))
         each_grouped = (group_windows(windows, self.min_neighbors, progress=progress) for windows in raw)
         found = (clipped(groups, size) for groups in each_grouped)

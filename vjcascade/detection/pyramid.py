@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.cascade import Cascade
-from vjcascade.detection.scales import Level
+from vjcascade.detection.frames import LevelKey, PreviousFrame, rows_to_scan
+from vjcascade.detection.scales import Level, Rows
 from vjcascade.detection.scanner import NO_WINDOWS, IntegralMemory, RawWindows, Scanner
 from vjcascade.imaging import resize_exact
 from vjcascade.parallel import ordered_map
@@ -26,6 +27,8 @@ GROUP_PIXELS = 2**16
 
 PIXELS_PER_THREAD = 2**17
 """A thread that has less to do costs more than it saves."""
+
+NO_ROWS = range(0)
 
 Resize = Callable[[NDArray[np.uint8], Size], NDArray[np.uint8]]
 
@@ -55,6 +58,7 @@ def scan_pyramid(
     *,
     resize: Resize = resize_exact,
     n_threads: int,
+    previous: PreviousFrame | None = None,
 ) -> list[list[RawWindows]]:
     """Scan a picture with one or several cascades.
 
@@ -70,44 +74,67 @@ def scan_pyramid(
         Makes a level image from the picture.
     n_threads : int
         Results do not depend on it.
+    previous : PreviousFrame, optional
+        Of the same plans: rows of windows whose pixels have not changed are not scanned again. The windows are the
+        same; how many were looked at counts those of this frame.
 
     Returns
     -------
     list of list of RawWindows
         What each cascade finds, one entry for each of its levels.
     """
-    sharing: dict[tuple[Size, int], list[tuple[int, int]]] = defaultdict(list)
+    sharing: dict[LevelKey, list[tuple[int, int]]] = defaultdict(list)
     for p, plan in enumerate(plans):
         for i, level in enumerate(plan.levels):
             sharing[level.size, level.step].append((p, i))
     found: list[list[RawWindows]] = [[NO_WINDOWS] * len(plan.levels) for plan in plans]
+    images: dict[LevelKey, NDArray[np.uint8]] = {}
     spare: list[IntegralMemory] = []  # new memory for each group would take as long as what is written there
 
-    def scan(levels: Sequence[tuple[Size, int]]) -> None:
+    def scan(levels: Sequence[LevelKey]) -> None:
         (_, step), users = levels[0], sorted({p for level in levels for p, _ in sharing[level]})
-        neediest = max((plans[p].scanner for p in users), key=lambda scanner: scanner.n_images)
-        memory = spare.pop() if spare else IntegralMemory()
-        integrals = neediest.integrals_of_levels([resize(gray, size) for size, _ in levels], step, memory)
+        made = [resize(gray, size) for size, _ in levels]
+        changed: list[NDArray[np.bool_] | None] = [None] * len(levels)
+        if previous is not None:
+            changed = [*map(previous.changed_rows, levels, made)]
+            images.update(zip(levels, made, strict=True))
+        todo: list[tuple[int, tuple[int | None, ...], list[Rows]]] = []
         for p in users:
-            plan = plans[p]
             places = [[i for q, i in sharing[level] if q == p] for level in levels]
             for same in zip_longest(*places):  # two scales may come to one size
-                rows = [range(0) if i is None else plan.levels[i].rows for i in same]
+                given = [NO_ROWS if i is None else plans[p].levels[i].rows for i in same]
+                height = plans[p].scanner.cascade.window.height
+                todo.append(
+                    (p, same, [rows_to_scan(*rows, height) for rows in zip(given, changed, strict=True)])
+                )
+        integrals = None
+        if any(len(rows) for _, _, each in todo for rows in each):
+            memory = spare.pop() if spare else IntegralMemory()
+            neediest = max((plans[p].scanner for p in users), key=lambda scanner: scanner.n_images)
+            integrals = neediest.integrals_of_levels(made, step, memory)
+        for p, same, rows in todo:
+            plan = plans[p]
+            if integrals is None:
+                each = [NO_WINDOWS] * len(levels)
+            else:
                 each = plan.scanner.scan_levels(integrals, rows, skip=plan.skip, min_stages=plan.min_stages)
-                for i, raw in zip(same, each, strict=True):
-                    if i is not None:
-                        found[p][i] = raw
-        spare.append(memory)
+            for i, raw, scanned in zip(same, each, rows, strict=True):
+                if i is not None:
+                    found[p][i] = raw if previous is None else previous.with_kept(p, i, raw, scanned)
+        if integrals is not None:
+            spare.append(memory)
 
     groups = list(_groups(sharing))
     n_pixels = sum(size.width * size.height for size, _ in sharing)
     list(ordered_map(scan, groups, min(n_threads, 1 + n_pixels // PIXELS_PER_THREAD)))
+    if previous is not None:
+        previous.keep({key: image.copy() if image is gray else image for key, image in images.items()}, found)
     return found
 
 
-def _groups(levels: Iterable[tuple[Size, int]]) -> Iterator[list[tuple[Size, int]]]:
+def _groups(levels: Iterable[LevelKey]) -> Iterator[list[LevelKey]]:
     """Put levels of one step together, as they come, until they have `GROUP_PIXELS`."""
-    by_step: dict[int, list[tuple[Size, int]]] = defaultdict(list)
+    by_step: dict[int, list[LevelKey]] = defaultdict(list)
     n_pixels: dict[int, int] = defaultdict(int)
     for size, step in levels:
         by_step[step].append((size, step))

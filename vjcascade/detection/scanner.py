@@ -95,6 +95,10 @@ class RawWindows:
     def __len__(self) -> int:
         return len(self.sums)
 
+    def where(self, kept: NDArray[np.bool_] | NDArray[np.intp], n_windows: int = 0) -> Self:
+        """Return some windows, by mask or places, as found among `n_windows`."""
+        return type(self)(self.positions[kept], self.sums[kept], self.stages[kept], n_windows)
+
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
         """Return the windows of all parts, one part after the other."""
