@@ -25,6 +25,12 @@ def test_missing_file_shows_the_absolute_path(tmp_path, monkeypatch):
     assert str(caught.value) == f"{tmp_path / 'model.xml'}: there is no such file; check the path"
 
 
+def test_a_name_is_no_path():
+    """The command line finds models by name, so users try it from Python, too."""
+    with pytest.raises(ModelNotFoundError, match=r"or give vjcascade.compat.data.find\('frontalface'\)"):
+        read_model(Path("frontalface"))
+
+
 @pytest.mark.parametrize("wrong", ["frontalface.xm", "frontalfase.xml", "FrontalFace.XML"])
 def test_missing_file_with_a_similar_name(tmp_path, wrong):
     for name in ("frontalface.xml", "eye.xml"):

@@ -20,6 +20,9 @@ _TEXTS = ("<?xml", "<opencv_storage", "%YAML", "{")
 
 _STAGE = re.compile(r"stage\d+\.xml")
 
+_BY_NAME = "vjcascade.compat.data.find({!r}) for a model of that name"
+"""What takes a name for a path: it looks in many folders, so that it is not asked unless it is wanted."""
+
 
 def read_model(path: Path) -> bytes:
     """Read a model file whole.
@@ -107,5 +110,6 @@ def _hint(path: Path) -> str:
     """Say what the user may have meant by the path of a file that is not there."""
     if not path.parent.is_dir():
         return f"the folder {path.parent} does not exist either"
-    near = near_file(path, Path.is_file)
-    return f"did you mean {near}?" if near else "check the path"
+    if near := near_file(path, Path.is_file):
+        return f"did you mean {near}?"
+    return "check the path" if path.suffix else f"check the path, or give {_BY_NAME.format(path.name)}"
