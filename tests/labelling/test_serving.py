@@ -15,6 +15,7 @@ import pytest
 from label_server import Served
 from labelling_page import label_server
 
+from vjcascade.cli.process import ExitCode
 from vjcascade.errors import DeviceError, SettingsError
 from vjcascade.labelling.photos import Photos
 from vjcascade.labelling.serving import ADDRESS_NAME
@@ -60,6 +61,15 @@ def test_kill_leaves_every_box_that_was_answered(start_process, photos):
     assert re.search(r"stopped; \d+ boxes in", rest)
     assert "Traceback" not in rest
     assert {one.name for one in photos.iterdir()} == {"a.png", "b.png", "c.jpg", "labels.json"}
+
+
+def test_a_server_that_is_terminated_cleans_up(start_process, photos):
+    process, _ = start_process(photos)
+    process.send_signal(signal.SIGTERM)
+    rest = process.stdout.read()
+    assert process.wait(60) == ExitCode.TERMINATED, rest
+    assert "Traceback" not in rest
+    assert not (photos / ADDRESS_NAME).exists()
 
 
 def test_two_servers_on_one_folder_are_refused(serve_folder, photos):
