@@ -1,0 +1,88 @@
+"""Figures of a comparison: the published ones were drawn from the published tables."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from pathlib import Path
+
+import pytest
+
+PUBLISHED = Path(__file__).resolve().parents[2] / "samples" / "comparison"
+
+FIGURES = sorted(path.name for path in PUBLISHED.glob("*.svg"))
+
+
+@pytest.fixture
+def figures(program):
+    pytest.importorskip("matplotlib")
+    return program("comparison_figures")
+
+
+def source_of(figures, path):
+    """Return the table that a figure is drawn from."""
+    if path.name.endswith(figures.ASYMMETRY):
+        return path.with_name(path.name.removesuffix(figures.ASYMMETRY) + figures.CURVES)
+    return path.with_suffix(".csv")
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_published_figures_are_of_the_published_tables(figures, name):
+    path = PUBLISHED / name
+    assert figures.described(source_of(figures, path)) in path.read_text()
+
+
+def test_every_set_of_tables_is_drawn(figures):
+    tables = [*PUBLISHED.glob(f"*{figures.CONTRASTS}"), *PUBLISHED.glob(f"*{figures.CURVES}")]
+    assert len(tables) == len(FIGURES) > 0
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Tables of a made-up comparison: one question with two answers, one of them significant."""
+    header = (
+        "question,measure,costs,first_booster,first_rule,first_mean,second_booster,second_rule,second_mean"
+    )
+    header += ",difference,difference_low,difference_high,p,corrected_p,units,verdict"
+    rows = ["Which?,cost,5:1,csb2,natural,0.2,adaboost,theory,0.1,0.1,0.05,0.15,0.001,0.01,8,more"]
+    rows += ["Which?,cost,1:5,csb2,natural,0.2,adaboost,theory,0.2,0.0,-0.1,0.1,1,1,8,none"]
+    rows += ["How many?,weak,5:1,gentle,hit-rate,20,adaboost,hit-rate,30,-10,-15,-5,0.001,0.2,8,none"]
+    (tmp_path / "cars-contrasts.csv").write_text("\n".join([header, *rows]) + "\n")
+    text = io.StringIO()
+    lines = csv.writer(text)
+    lines.writerow(["booster", "costs", "rule", "round", "ratio"])
+    lines.writerows(["adaboost", "5:1", "natural", n, 1 + 1 / n] for n in (100, 1, 10))
+    (tmp_path / "cars-curves.csv.gz").write_bytes(gzip.compress(text.getvalue().encode()))
+    return tmp_path
+
+
+def drawn(figures, monkeypatch, folder):
+    monkeypatch.setattr("sys.argv", ["", str(folder)])
+    figures.main()
+    return {path.name: path.read_text() for path in folder.glob("*.svg")}
+
+
+def test_tables_are_drawn(figures, monkeypatch, folder):
+    made = drawn(figures, monkeypatch, folder)
+    assert made.keys() == {"cars-contrasts.svg", "cars-asymmetry.svg"}
+    for word in ("Which?", "How many?", "5:1", "1:5", "weak classifiers", "minus adaboost, theory"):
+        assert word in made["cars-contrasts.svg"]
+    assert made["cars-contrasts.svg"].count("#d55e00") > 0
+    assert "AdaBoost, which ignores costs" in made["cars-asymmetry.svg"]
+    assert "at 5:1" in made["cars-asymmetry.svg"]
+    assert drawn(figures, monkeypatch, folder) == made
+
+
+def test_what_is_not_significant_is_not_marked(figures, monkeypatch, folder):
+    path = folder / "cars-contrasts.csv"
+    path.write_text(path.read_text().replace(",0.01,8,", ",0.06,8,"))
+    assert "#d55e00" not in drawn(figures, monkeypatch, folder)["cars-contrasts.svg"]
+
+
+def test_a_figure_of_other_tables_is_told_apart(figures, monkeypatch, folder):
+    made = drawn(figures, monkeypatch, folder)
+    path = folder / "cars-contrasts.csv"
+    assert figures.described(path) in made["cars-contrasts.svg"]
+    path.write_text(path.read_text().replace("0.15", "0.16"))
+    assert figures.described(path) not in made["cars-contrasts.svg"]
