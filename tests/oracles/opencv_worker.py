@@ -1,6 +1,7 @@
-"""Run one function in the OpenCV 4.14 environment: `opencv_worker.py FUNCTION REQUEST.npz ANSWER.npz`.
+"""Run functions in the OpenCV 4.14 environment, one for each line of standard input: FUNCTION, REQUEST.npz, ANSWER.npz.
 
-Every function takes the arrays of the request by name and returns a dict of arrays. Need numpy and cv2 only.
+The three are separated by tabs; the answer to each line is "done", or what went wrong. Every function takes the arrays
+of the request by name and returns a dict of arrays. Need numpy and cv2 only.
 """
 
 import sys
@@ -329,13 +330,23 @@ def group_with_eps(boxes, set_sizes, thresholds, shares):
 
 
 def main():
-    """Answer one request."""
-    name, request, answer = sys.argv[1:]
+    """Answer requests until there are no more."""
     cv2.setNumThreads(1)
-    with np.load(request, allow_pickle=False) as arrays:
-        arguments = {key: arrays[key] if arrays[key].ndim else arrays[key].item() for key in arrays.files}
-    with Path(answer).open("wb") as file:
-        np.savez(file, **FUNCTIONS[name](**arguments))
+    for line in sys.stdin:
+        name, request, answer = line.rstrip("\n").split("\t")
+        try:
+            with np.load(request, allow_pickle=False) as arrays:
+                arguments = {
+                    key: arrays[key] if arrays[key].ndim else arrays[key].item() for key in arrays.files
+                }
+            with Path(answer).open("wb") as file:
+                np.savez(file, **FUNCTIONS[name](**arguments))
+        except Exception as error:  # for the test that asked
+            said = f"{type(error).__name__}: {error}".replace("\n", " ")
+        else:
+            said = "done"
+        sys.stdout.write(f"{said}\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":
