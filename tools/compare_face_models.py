@@ -141,7 +141,7 @@ def chart(evaluation: Evaluation) -> str:
         for n, colour in enumerate(COLOURS)
     )
     names = "".join(
-        f'<text x="330" y="{140 + 15 * n}" style="fill:{COLOURS[n]}">{model.name}</text>'
+        f'<text x="330" y="{132 + 15 * n}" style="fill:{COLOURS[n]}">{model.name}</text>'
         for n, model in enumerate(evaluation.models)
     )
     drawn = recall_chart(evaluation)
