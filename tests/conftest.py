@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
-import subprocess
 import tarfile
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from library_process import LibraryError, LibraryProcess
 from opencv_environment import VARIABLE, absence, opencv_python
 
 from vjcascade.parallel import default_threads
@@ -97,58 +95,29 @@ def oracle_python() -> Path:
     return python
 
 
-class Oracle:
-    """OpenCV 4.14 in a process of its own, which is started when it is first asked, and again if it dies."""
+@pytest.fixture(scope="session")
+def oracle(oracle_python: Path) -> Iterator[Callable[..., dict[str, Any]]]:
+    """Return `oracle(function_name, **arrays) -> dict of arrays`: a call into OpenCV 4.14.
 
-    def __init__(self, python: Path, folder: Path) -> None:
-        self._command = [python, "-I", TESTS / "oracles" / "opencv_worker.py"]
-        self._folder = folder
-        self._process: subprocess.Popen[str] | None = None
+    The functions are those of `oracles/opencv_worker.py`. Arguments may be arrays, numbers, strings and paths.
+    """
+    with LibraryProcess(oracle_python, "cv2", TESTS / "oracles" / "opencv_worker.py") as process:
 
-    def __call__(self, function_name: str, **arguments: Any) -> dict[str, Any]:
-        """Call a function of `oracles/opencv_worker.py`; arguments may be arrays, numbers, strings and paths."""
-        with tempfile.TemporaryDirectory(dir=self._folder) as exchange:
-            request, answer = Path(exchange) / "request.npz", Path(exchange) / "answer.npz"
-            np.savez(request, **{k: str(v) if isinstance(v, Path) else v for k, v in arguments.items()})
-            said = self._ask(f"{function_name}\t{request}\t{answer}\n")
-            if said != "done":
-                pytest.fail(f"oracle function {function_name} failed: {said}", pytrace=False)
-            with np.load(answer, allow_pickle=False) as arrays:
-                return dict(arrays)
+        def call(function_name: str, **arguments: Any) -> dict[str, Any]:
+            alarm = threading.Timer(ORACLE_TIMEOUT, process.kill)
+            alarm.start()
+            try:
+                return process.ask(function_name, **arguments)
+            except LibraryError as error:
+                pytest.fail(f"oracle function {function_name} failed: {error}", pytrace=False)
+            finally:
+                alarm.cancel()
 
-    def _ask(self, line: str) -> str:
-        if self._process is None:
-            pipe = subprocess.PIPE
-            self._process = subprocess.Popen(self._command, stdin=pipe, stdout=pipe, text=True)
-        process = self._process
-        alarm = threading.Timer(ORACLE_TIMEOUT, process.kill)
-        alarm.start()
-        with contextlib.suppress(BrokenPipeError):
-            process.stdin.write(line)
-            process.stdin.flush()
-        said = process.stdout.readline().strip()
-        alarm.cancel()
-        if not said:
-            self.close()
-        return said or "it died, or took too long"
-
-    def close(self) -> None:
-        """End the process."""
-        if self._process is not None:
-            with self._process as process, contextlib.suppress(BrokenPipeError):
-                process.stdin.close()
-        self._process = None
+        yield call
 
 
 @pytest.fixture(scope="session")
-def oracle(oracle_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Oracle]:
-    """Return `oracle(function_name, **arrays) -> dict of arrays`: a call into OpenCV 4.14."""
-    with contextlib.closing(Oracle(oracle_python, tmp_path_factory.mktemp("oracle"))) as asked:
-        yield asked
-
-
-@pytest.fixture(scope="session")
-def opencv_models(oracle: Oracle) -> Path:
+def opencv_models(oracle: Callable[..., dict[str, Any]]) -> Path:
     """Return the folder of the Haar cascades that OpenCV 4.14 ships."""
     return Path(str(oracle("data_folder")["path"]))
 

@@ -12,6 +12,7 @@ import io
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
@@ -40,11 +41,13 @@ class LibraryProcess:
         The interpreter of an environment that has the library.
     library : str
         "cv2" or "vjcascade".
+    program : path, optional
+        Another answering side, which calls `answer_requests`.
     """
 
-    def __init__(self, python: Path | str, library: str) -> None:
+    def __init__(self, python: Path | str, library: str, program: Path | str = __file__) -> None:
         alone = ["-I"] if library == "cv2" else []  # nothing of this environment may get into the other one
-        self._command = [str(python), *alone, __file__, library]
+        self._command = [str(python), *alone, str(program), library]
         self._start()
 
     def _start(self) -> None:
@@ -68,6 +71,10 @@ class LibraryProcess:
         """Send a request; its answer must be received before the next one."""
         with contextlib.suppress(BrokenPipeError):  # `receive` will tell that it died
             write_message(self._process.stdin, {"command": command, **arguments})
+
+    def kill(self) -> None:
+        """End the process at once; who waits for an answer gets a `LibraryError`."""
+        self._process.kill()
 
     def receive(self) -> dict[str, Any]:
         """Return the answer; raise `LibraryError` if it is an error, or if the process died: then there is a new one."""
@@ -231,17 +238,22 @@ class Vjcascade(Library):
 LIBRARIES = {"cv2": OpenCV, "vjcascade": Vjcascade}
 
 
-def main() -> None:
+def answer_requests(command_of: Callable[[str], Callable[..., dict[str, Any]]]) -> None:
+    """Answer what `LibraryProcess` asks, until it asks no more; commands are found by name."""
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr  # whatever a library prints is no answer
-    library = LIBRARIES[sys.argv[1]]()
     while (request := read_message(requests)) is not None:
-        command = getattr(library, request.pop("command"))
+        command = command_of(request.pop("command"))
         try:
             answer = command(**request)
         except Exception as error:  # the asking side shall know
             answer = {"error": f"{type(error).__name__}: {error}"}
         write_message(answers, answer)
+
+
+def main() -> None:
+    library = LIBRARIES[sys.argv[1]]()
+    answer_requests(lambda name: getattr(library, name))
 
 
 if __name__ == "__main__":

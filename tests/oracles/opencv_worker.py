@@ -1,7 +1,6 @@
-"""Run functions in the OpenCV 4.14 environment, one for each line of standard input: FUNCTION, REQUEST.npz, ANSWER.npz.
+"""Functions of OpenCV 4.14, called by name, in a process of its environment: the answering side of `LibraryProcess`.
 
-The three are separated by tabs; the answer to each line is "done", or what went wrong. Every function takes the arrays
-of the request by name and returns a dict of arrays. Need numpy and cv2 only.
+Every function takes the arrays of the request by name and returns a dict of arrays. Need numpy and cv2 only.
 """
 
 import sys
@@ -331,22 +330,11 @@ def group_with_eps(boxes, set_sizes, thresholds, shares):
 
 def main():
     """Answer requests until there are no more."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+    from library_process import answer_requests
+
     cv2.setNumThreads(1)
-    for line in sys.stdin:
-        name, request, answer = line.rstrip("\n").split("\t")
-        try:
-            with np.load(request, allow_pickle=False) as arrays:
-                arguments = {
-                    key: arrays[key] if arrays[key].ndim else arrays[key].item() for key in arrays.files
-                }
-            with Path(answer).open("wb") as file:
-                np.savez(file, **FUNCTIONS[name](**arguments))
-        except Exception as error:  # for the test that asked
-            said = f"{type(error).__name__}: {error}".replace("\n", " ")
-        else:
-            said = "done"
-        sys.stdout.write(f"{said}\n")
-        sys.stdout.flush()
+    answer_requests(FUNCTIONS.__getitem__)
 
 
 if __name__ == "__main__":
