@@ -178,6 +178,7 @@ def open_page(chromium, shared_page):
     for context in own:
         context.close()
     if shared_page in opened:
+        shared_page.unroute_all(behavior="ignoreErrors")
         shared_page.evaluate(
             "localStorage.clear()"
         )  # and it stays where it is: each way elsewhere costs a process
