@@ -3,7 +3,8 @@
 ``python tools/bench_few_crops.py CROPS PHOTOS --counts 25 50 100 --draws 5 --log few.jsonl`` holds a part of the crops out, lays them
 into a part of the photos (one or two a scene, in many sizes, with soft edges), trains a model on each draw of the other
 crops and the other photos, and prints a table. Words behind ``--`` are options of ``vjcascade train``, as ``-- --copies 0``.
-A run that was stopped goes on: what the log has is not trained again.
+A run that was stopped goes on: what the log has is not trained again. ``--program`` names another version's command, to
+train by that and search the same scenes with this one.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import argparse
 import json
 import shlex
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -72,25 +74,30 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=5, help="models for each number of crops")
     parser.add_argument("--scenes", type=int, default=120, help="scenes to make")
     parser.add_argument("--log", type=Path, required=True, help="file of what was measured, as lines of JSON")
+    parser.add_argument(
+        "--program", default="", metavar="COMMAND", help="command to train by in place of this version's"
+    )
     words = sys.argv[1:]
     own = words[: words.index("--")] if "--" in words else words
     arguments, options = parser.parse_args(own), words[len(own) + 1 :]
     split = Split.of(
         find_images(arguments.crops).paths, find_images(arguments.photos).paths, arguments.scenes
     )
-    known = list(read_log(arguments.log))
+    same = {"options": shlex.join(options), "program": arguments.program}
+    known = [{"program": ""} | row for row in read_log(arguments.log)]
     with tempfile.TemporaryDirectory() as folder:
         scenes = make_scenes(split, Path(folder))
         for count in arguments.counts:
             for draw in range(arguments.draws):
-                key = {"crops": count, "draw": draw, "options": shlex.join(options)}
+                key = {"crops": count, "draw": draw} | same
                 if count <= len(split.crops) and not any(key.items() <= one.items() for one in known):
-                    row = key | measured(split, count, draw, options, scenes, Path(folder) / "run")
+                    program = shlex.split(arguments.program)
+                    row = key | measured(split, count, draw, options, scenes, Path(folder) / "run", program)
                     with arguments.log.open("ab", buffering=0) as log:
                         append_whole(log, f"{json.dumps(row)}\n".encode())
                     known.append(row)
                     print(json.dumps(row), flush=True)
-    print(table([one for one in known if one["options"] == shlex.join(options)]))
+    print(table([one for one in known if same.items() <= one.items()]))
 
 
 def read_log(log: Path) -> Iterator[dict[str, object]]:
@@ -157,9 +164,15 @@ def lay(photo: NDArray[np.uint8], crop: NDArray[np.uint8], box: tuple[int, int, 
 
 
 def measured(
-    split: Split, count: int, draw: int, options: Sequence[str], scenes: Path, work: Path
+    split: Split,
+    count: int,
+    draw: int,
+    options: Sequence[str],
+    scenes: Path,
+    work: Path,
+    program: Sequence[str] = (),
 ) -> dict[str, object]:
-    """Train a model on some of the crops, and return what it finds in the scenes."""
+    """Train a model on some of the crops, by another program if one is given, and return what it finds in the scenes."""
     shutil.rmtree(work, ignore_errors=True)
     chosen = np.random.default_rng([draw, count]).permutation(len(split.crops))[:count]
     for name, paths in (("crops", [split.crops[i] for i in chosen]), ("photos", split.photos)):
@@ -168,7 +181,8 @@ def measured(
             (work / name / f"{number:05}{path.suffix}").symlink_to(path.resolve())
     began = time.perf_counter()
     words = ["train", str(work / "crops"), str(work / "photos"), "--output", str(work / "model"), *options]
-    if run([*words, "--no-baseline"]):
+    words.append("--no-baseline")
+    if subprocess.call([*program, *words]) if program else run(words):
         raise SystemExit("training failed")
     seconds = time.perf_counter() - began
     cascade = Cascade.load(work / "model" / "cascade.xml")
