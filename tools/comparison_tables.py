@@ -81,6 +81,7 @@ def write_tables(comparison: Comparison, probe: bytes, output: Path, contrasts: 
         "kind": comparison.kind,
         "design": comparison.design.as_dict(),
         "data": comparison.metadata.get("data", {}),
+        "versions": comparison.metadata.get("versions", {}),
         "contrasts_sha256": None if contrasts is None else hashlib.sha256(contrasts.read_bytes()).hexdigest(),
     }
     known |= {
