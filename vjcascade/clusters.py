@@ -6,7 +6,6 @@ tasks of a lost worker are repeated by others.
 
 from __future__ import annotations
 
-import asyncio
 import re
 import time
 import warnings
@@ -403,6 +402,8 @@ def _in_background(function: Callable[[], Result]) -> Future[Result]:
 
 async def _in_thread(function: Callable[..., Result], arguments: tuple[Any, ...]) -> Result:
     """On a worker: call a function beside the loop that answers the scheduler."""
+    import asyncio  # 20 ms, which only those with a cluster shall wait
+
     return await asyncio.get_running_loop().run_in_executor(None, partial(function, *arguments))
 
 

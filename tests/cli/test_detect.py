@@ -55,6 +55,16 @@ def test_text(run, accept_all, picture):
     assert ran.err.splitlines()[-1] == "searched: 1; detections: 1"  # who comes first waits for the compiler
 
 
+def test_nothing_is_imported_that_one_picture_does_not_need(accept_all, picture):
+    words = ["detect", str(accept_all), str(picture), *RAW]
+    code = (
+        f"import sys; from vjcascade.cli.main import run; run({words}); print(*sys.modules, file=sys.stderr)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    others = {"asyncio", "distributed", "fsspec", "jinja2", "skimage", "sklearn", "urllib.request"}
+    assert not others & set(ran.stderr.split())
+
+
 def test_json_lines(run, accept_all, picture):
     ran = run("detect", accept_all, picture, picture, *RAW, "--format", "jsonl")
     records = [json.loads(line) for line in ran.out.splitlines()]

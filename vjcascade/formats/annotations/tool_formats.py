@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
 
 from vjcascade.errors import SourceError
 from vjcascade.formats.annotations.pictures import AnnotatedObject, AnnotatedPicture, NameOf
@@ -119,6 +118,8 @@ def labelme_files_of(
 
 def _imglab(path: Path, pictures: Sequence[AnnotatedPicture], name_of: NameOf) -> Files:
     """Return a data set of dlib's imglab."""
+    from xml.sax.saxutils import escape, quoteattr  # as in `writing`
+
     lines = ["<?xml version='1.0' encoding='UTF-8'?>", "<dataset>", "<images>"]
     for picture in pictures:
         width, height = picture.known_size

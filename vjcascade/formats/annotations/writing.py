@@ -17,7 +17,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape
 
 from vjcascade.errors import SourceError
 from vjcascade.files import made_folder, write_together
@@ -211,6 +210,8 @@ def _voc(path: Path, pictures: Sequence[AnnotatedPicture]) -> dict[Path, bytes]:
 
 
 def _voc_text(picture: AnnotatedPicture, folder: Path) -> str:
+    from xml.sax.saxutils import escape  # it imports the network's libraries, 30 ms
+
     width, height = picture.known_size
     lines = [
         "<annotation>",
