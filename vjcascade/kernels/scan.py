@@ -230,7 +230,7 @@ def visited_windows(evaluable: int, passed: int, n_windows: int, skip_first: boo
     codes = (((begins << ONE) | ODD_BITS) - begins) ^ ODD_BITS
     visited = ~(codes ^ (rejected | skipped)) & np.uint64((1 << n_windows) - 1)
     last = np.uint64(n_windows - 1)
-    return int(visited), bool(((codes & rejected) >> last) & ONE)
+    return int(np.int64(visited)), bool(((codes & rejected) >> last) & ONE)
 
 
 @kernel
@@ -240,7 +240,7 @@ def bit_count(bits: int) -> int:
     left -= (left >> ONE) & np.uint64(0x5555555555555555)
     left = (left & np.uint64(0x3333333333333333)) + ((left >> np.uint64(2)) & np.uint64(0x3333333333333333))
     left = (left + (left >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return int((left * np.uint64(0x0101010101010101)) >> np.uint64(56))
+    return int(np.int64((left * np.uint64(0x0101010101010101)) >> np.uint64(56)))
 
 
 @kernel
@@ -262,7 +262,8 @@ def scan_grid(
     n_stages, min_stages = len(model[4]), grid[4]
     windows, sums = np.empty((FIRST_CAPACITY, 3), np.int32), np.empty(FIRST_CAPACITY, np.float64)
     scales, tile_sums = np.ones(TILE + WIDE, np.float32), np.zeros(TILE + WIDE, np.float64)
-    n_found, n_visited = 0, np.zeros(len(rows), np.int64)
+    # No literal 0: for it, `appended` would be compiled once more.
+    n_found, n_visited = int(np.int64(0)), np.zeros(len(rows), np.int64)
     for row in range(len(rows)):
         y, n_columns, skip = rows[row, 0], rows[row, 1], False
         for first in range(0, n_columns, TILE):
