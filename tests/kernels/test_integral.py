@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as npst
 
-from vjcascade.kernels.integral import deinterleave, fill_integrals, fill_tilted
+from vjcascade.kernels.integral import deinterleave_row, fill_integrals, fill_tilted
 
 
 def integral_image(gray):
@@ -27,7 +27,7 @@ def squared_integral(gray):
 
 def tilted_integral(gray):
     tilted = np.full(np.add(gray.shape, 1), -1, np.int32)
-    fill_tilted(gray, tilted)
+    fill_tilted(gray, 1, tilted)
     return tilted
 
 
@@ -52,21 +52,23 @@ def test_squared_sum_wraps():
     np.testing.assert_array_equal(squared_integral(white), (exact % 2**32).astype(np.uint32))
 
 
-def test_deinterleave():
-    out = np.full((2, 6), -1, np.int32)
-    deinterleave(np.array([[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]], np.int32), 2, out)
-    assert out.tolist() == [[0, 2, 4, 1, 3, -1], [5, 7, 9, 6, 8, -1]]
+def test_deinterleave_row():
+    out = np.full(6, -1, np.int32)
+    deinterleave_row(np.array([5, 6, 7, 8, 9], np.int32), 2, out)
+    assert out.tolist() == [5, 7, 9, 6, 8, -1]
 
 
 @pytest.mark.parametrize("step", [2, 3])
 def test_integrals_with_steps_are_deinterleaved(rng, step):
     gray = rng.integers(0, 256, (7, 11), np.uint8)
     total, squared = np.full((8, 12), -1, np.int32), np.full((8, 12), 77, np.uint32)
+    tilted = np.full_like(total, -1)
     fill_integrals(gray, step, total, squared)
-    for image, plain in ((total, integral_image(gray)), (squared, squared_integral(gray))):
-        expected = np.empty_like(image)
-        deinterleave(plain, step, expected)
-        np.testing.assert_array_equal(image, expected)
+    fill_tilted(gray, step, tilted)
+    plain = integral_image(gray), squared_integral(gray), tilted_integral(gray)
+    for image, expected in zip((total, squared, tilted), plain, strict=True):
+        phases = [expected[:, first::step] for first in range(step)]
+        np.testing.assert_array_equal(image, np.hstack(phases))
 
 
 @pytest.mark.oracle

@@ -14,7 +14,7 @@ from vjcascade.buffers import ReusableBuffer
 from vjcascade.cascade import Cascade
 from vjcascade.detection.compiled import CompiledModel, Layout
 from vjcascade.detection.scales import Rows, row_array
-from vjcascade.kernels.integral import deinterleave, fill_integrals, fill_tilted
+from vjcascade.kernels.integral import fill_integrals, fill_tilted
 from vjcascade.kernels.scan import TILE, WIDE, evaluate_crops, scan_grid
 from vjcascade.kernels.stage_sums import fill_stage_sums
 from vjcascade.parallel import blocks, checked_threads, run_all
@@ -214,9 +214,7 @@ class Scanner:
             rows = slice(top, top + len(level) + 1)
             fill_integrals(level, step, upright[rows], squares[rows])
             if tilted:
-                image = np.empty((level.shape[0] + 1, level.shape[1] + 1), np.int32)
-                fill_tilted(level, image)
-                deinterleave(image, step, turned[:n_items].reshape(-1, stride)[rows])
+                fill_tilted(level, step, turned[:n_items].reshape(-1, stride)[rows])
         for first in (0, layout.plane)[: 1 + tilted]:
             part = slice(first, first + n_items + PADDING)
             planes[part][n_items:] = 0

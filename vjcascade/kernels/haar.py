@@ -40,7 +40,7 @@ def window_tables(
         corners[: plain.size, i] = flat
         inverse_norms[i] = window_scale(flat, flat_squared, np.uint64(0), norm_rect, area)
         if len(corners) > plain.size:
-            fill_tilted(windows[i], plain)
+            fill_tilted(windows[i], 1, plain)
             corners[plain.size :, i] = flat
 
 

@@ -41,24 +41,27 @@ def fill_integrals(
 
 
 @kernel
-def fill_tilted(gray: NDArray[np.uint8], tilted: NDArray[np.int32]) -> None:
-    """Fill the tilted integral image, each entry from the two rows above it."""
-    # IN gray (h, w); OUT tilted (h + 1, w + 1): at [Y, X] the sum of gray[y, x] over y < Y and
-    # |x - X + 1| <= Y - y - 1, as in OpenCV
+def fill_tilted(gray: NDArray[np.uint8], step: int, tilted: NDArray[np.int32]) -> None:
+    """Fill the tilted integral image, each row from the two above it."""
+    # IN gray (h, w), step as in `deinterleave_row`; OUT tilted (h + 1, a multiple of the step, at least w + 1): with
+    # step 1, at [Y, X] the sum of gray[y, x] over y < Y and |x - X + 1| <= Y - y - 1, as in OpenCV
     height, width = gray.shape
-    tilted[0, :] = 0
-    tilted[1, 0] = 0
-    for x in range(1, width + 1):
-        tilted[1, x] = gray[0, x - 1]
-    for y in range(2, height + 1):
-        # Pixels outside are 0: a triangle with its tip left of the picture equals that a row higher and a column on.
-        tilted[y, 0] = tilted[y - 1, 1]
-        for x in range(1, width + 1):
-            column = np.int64(gray[y - 1, x - 1]) + np.int64(gray[y - 2, x - 1])
-            sides = np.int64(tilted[y - 1, x - 1])
-            if x < width:
-                sides += np.int64(tilted[y - 1, x + 1]) - np.int64(tilted[y - 2, x])
-            tilted[y, x] = sides + column
+    # With a column to the right. Pixels outside are 0: a triangle with its tip beside the picture equals that a row
+    # higher and a column nearer.
+    row, above, before = (
+        np.zeros(width + 2, np.int32),
+        np.zeros(width + 2, np.int32),
+        np.zeros(width + 2, np.int32),
+    )
+    higher = np.zeros(width, np.uint8)
+    deinterleave_row(above[: width + 1], step, tilted[0])
+    for y in range(height):
+        level = gray[y]
+        for x in range(width):
+            row[x + 1] = above[x] + above[x + 2] - before[x + 1] + level[x] + higher[x]
+        row[0], row[width + 1], higher = above[1], above[width], level
+        deinterleave_row(row[: width + 1], step, tilted[y + 1])
+        row, above, before = before, row, above
 
 
 @kernel
@@ -75,11 +78,3 @@ def deinterleave_row(row: NDArray[Any], step: int, out: NDArray[Any]) -> None:
         part = out[first * phase : (first + 1) * phase]
         for i in range((width - first + step - 1) // step):
             part[i] = row[first + i * step]
-
-
-@kernel
-def deinterleave(image: NDArray[Any], step: int, out: NDArray[Any]) -> None:
-    """Make every `step`-th column adjacent, phase by phase."""
-    # IN image (h, w); OUT out (h, `step` phases of at least ceil(w / step) columns)
-    for y in range(len(image)):
-        deinterleave_row(image[y], step, out[y])

@@ -382,7 +382,7 @@ def evaluate_crops(
     for i in range(n):
         fill_integrals(crops[i], 1, planes[0], squared)
         if len(planes) > 1:
-            fill_tilted(crops[i], planes[1])
+            fill_tilted(crops[i], 1, planes[1])
         scale = np.float32(1.0)
         if len(norm_rect):
             scale = window_scale(flat_planes, flat_squared, np.uint64(0), norm_rect, area)
