@@ -18,25 +18,21 @@ def fill_integrals(
     # windows are still exact, squared ones (modulo 2**32) up to 66,051 pixels.
     height, width = gray.shape
     above, above_squared = np.zeros(width + 1, np.int32), np.zeros(width + 1, np.uint32)
-    row, row_squared = np.zeros(width + 1, np.int32), np.zeros(width + 1, np.uint32)
     is_squared = len(squared) > 0
-    total[0, :] = 0
+    deinterleave_row(above, step, total[0])
     if is_squared:
-        squared[0, :] = 0
+        deinterleave_row(above_squared, step, squared[0])
     for y in range(height):
         running, running_squared = np.uint32(0), np.uint32(0)
         for x in range(width):
             level = np.uint32(gray[y, x])
             running += level
-            running_squared += level * level
-            row[x + 1] = running
-            row_squared[x + 1] = running_squared
-        for x in range(width + 1):
-            above[x] += row[x]
+            above[x + 1] += running
+            if is_squared:
+                running_squared += level * level
+                above_squared[x + 1] += running_squared
         deinterleave_row(above, step, total[y + 1])
         if is_squared:
-            for x in range(width + 1):
-                above_squared[x] += row_squared[x]
             deinterleave_row(above_squared, step, squared[y + 1])
 
 
