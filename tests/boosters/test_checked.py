@@ -178,6 +178,20 @@ def count_a_round(booster, errors_p, errors_n, round_):
     return AdaBoost.choose(booster, errors_p, errors_n, round_)
 
 
+def test_costs_that_a_class_says_it_does_not_use(table):
+    """It would be trained once, and judged at all costs."""
+
+    class Costly(AdaBoost):
+        def log_weights(self, state):
+            return super().log_weights(state) + state.labels * np.log(self.costs.ratio)
+
+    words = "its weights change with the costs, but its uses_costs is False: set it to True in the class"
+    with pytest.raises(SettingsError, match=words):
+        next(boost(TableSearch(table, 12), Costly(Costs())))
+    said = type("Said", (Costly,), {"uses_costs": True})
+    assert next(boost(TableSearch(table, 12), said(Costs(2, 1))))
+
+
 @pytest.mark.parametrize(
     ("method", "answer", "words"),
     [

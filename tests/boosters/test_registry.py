@@ -145,6 +145,15 @@ def test_a_plugin_is_found(plugins):
         make_booster("god", Costs())
 
 
+def test_code_of_a_plugin_has_a_digest_that_changes_with_it(plugins, tmp_path):
+    plugins("some-good", {"good": "plugin_good:Good"}, plugin_good=GOOD)
+    first = registry.code_digest("good")
+    assert first == registry.code_digest("good") != ""
+    (tmp_path / "plugin_good.py").write_text(f"{GOOD}    strength = 2\n")
+    assert registry.code_digest("good") != first
+    assert {registry.code_digest(name) for name in BUILT_IN} == {""}
+
+
 def test_plugins_are_imported_only_when_needed(plugins):
     plugins("some-loud", {"loud": "plugin_loud:Loud"}, plugin_loud="raise ValueError('too loud')")
     plugins("some-good", {"good": "plugin_good:Good"}, plugin_good=GOOD)

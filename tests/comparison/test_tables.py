@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vjcascade.comparison import Design, compare_tables
+from vjcascade.comparison import Design, compare_tables, design
 from vjcascade.comparison.run_cache import RUNS_NAME
 from vjcascade.errors import SettingsError
 
@@ -52,6 +52,17 @@ def test_it_is_resumed_and_extended(tables, tmp_path):
     assert (tmp_path / "out" / RUNS_NAME).read_bytes().startswith(before)
     fresh = compare_tables(tables, "state", tmp_path / "fresh", DESIGN, n_threads=1)
     assert untimed(again) == untimed(fresh)
+
+
+def test_runs_of_a_booster_whose_code_has_changed_are_done_anew(tables, tmp_path, monkeypatch):
+    def runs():
+        return len((tmp_path / "out" / RUNS_NAME).read_text().splitlines()) - 1
+
+    few = Design(boosters=("adaboost", "csb0"), costs=(5,), rules=("natural",), n_rounds=5, n_seeds=2)
+    for code, n_runs in (("one", 8), ("one", 8), ("two", 12)):
+        monkeypatch.setattr(design, "code_digest", lambda name, code=code: code if name == "csb0" else "")
+        compare_tables(tables, "state", tmp_path / "out", few, resume=True, n_threads=1)
+        assert runs() == n_runs
 
 
 def test_other_rows_are_not_resumed(tables, tmp_path, rng):

@@ -16,6 +16,7 @@ from vjcascade.cascade import Cascade
 from vjcascade.errors import SettingsError
 from vjcascade.features import HaarMode
 from vjcascade.files import MODEL_NAME
+from vjcascade.training import checkpoint
 from vjcascade.training.checkpoint import Checkpoint
 from vjcascade.training.mining.retained_negatives import RetainedNegatives
 from vjcascade.training.settings import Mirror, TrainingSettings
@@ -132,6 +133,14 @@ def test_other_settings_are_refused_with_both_values(folder, name):
     assert str(caught.value).count(" in the model") == 1
     assert str(folder / MODEL_NAME) in str(caught.value)
     assert (folder / MODEL_NAME).read_bytes() == before
+
+
+def test_another_version_of_a_plugin_is_refused(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "code_digest", lambda _: "0123")
+    with pytest.raises(SettingsError, match=r"cannot be resumed; the code of the booster has changed\. Give"):
+        begin(folder, resume=True)
+    begin(tmp_path / "other").save(builders.accept_all(WINDOW, 1), doubles.stage_record(1))
+    assert begin(tmp_path / "other", resume=True).cascade.n_stages == 1
 
 
 @pytest.mark.parametrize("name", MAY_CHANGE)

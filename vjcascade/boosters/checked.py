@@ -12,6 +12,7 @@ import numpy as np
 
 from vjcascade.boosters.base import Booster, Vote
 from vjcascade.boosters.bounds import LossBounds
+from vjcascade.boosters.costs import Costs
 from vjcascade.boosters.state import BoostingState, Round
 from vjcascade.errors import CascadeError, SettingsError
 
@@ -19,8 +20,9 @@ from vjcascade.errors import CascadeError, SettingsError
 def checked(booster: Booster) -> Booster:
     """Return a copy of a booster, for one run, whose methods check what they return.
 
-    Shapes, dtypes and values are checked, and that no method changes the state of the run; exceptions are reported as
-    errors of the method that raised them.
+    Shapes, dtypes and values are checked, that no method changes the state of the run, and that the first weights do
+    not change with the costs if the class says that it does not use them; exceptions are reported as errors of the
+    method that raised them.
 
     Parameters
     ----------
@@ -113,9 +115,26 @@ def _watching(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         answer = method(booster, *arguments)
         if fault := _change(*booster.state_of_run):
             raise _error(booster, f"{name} changed {fault}")
+        if name == "begin_round" and arguments[0].n_rounds == 0 and not booster.uses_costs:
+            _refuse_unsaid_costs(booster, method, arguments[0], answer)
         return answer
 
     return ask
+
+
+def _refuse_unsaid_costs(
+    booster: Booster, begin_round: Callable[..., Any], state: BoostingState, round_: Round
+) -> None:
+    """Refuse a booster that uses its costs, but says that it does not: it would be trained once for all costs."""
+    other = copy.copy(booster)
+    other.costs = Costs(3 * booster.costs.positive, booster.costs.negative).normalised()
+    again = begin_round(other, state)
+    for part in ("positive_part", "negative_part"):
+        if not np.allclose(getattr(round_, part), getattr(again, part), rtol=1e-9, atol=0.0):
+            raise _error(
+                booster,
+                "its weights change with the costs, but its uses_costs is False: set it to True in the class",
+            )
 
 
 def _error(booster: Booster, fault: str) -> SettingsError:

@@ -11,8 +11,11 @@ raises an error with the reason when it is requested by name; nothing else is af
 
 from __future__ import annotations
 
+import hashlib
 import inspect
+import sys
 import warnings
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
@@ -145,6 +148,41 @@ def make_booster(
     except TypeError as error:
         raise SettingsError(f"booster {name!r} cannot be made: {error}") from error
     return booster(costs, n_rounds, **own)
+
+
+def code_digest(name: str) -> str:
+    """Return a digest of the code of a booster that is not this package's: results of another version are not its own.
+
+    Parameters
+    ----------
+    name : str
+        One of `booster_names`.
+
+    Returns
+    -------
+    str
+        Of the files of its class and of those it is derived from, or of the classes alone if they are defined in a
+        script; empty for boosters of this package, and where the code is not known.
+
+    Raises
+    ------
+    SettingsError
+        If there is no such booster, or it is a broken plug-in.
+
+    Examples
+    --------
+    >>> code_digest("adaboost")
+    ''
+    """
+    digest, n_known = hashlib.blake2b(digest_size=8), 0
+    for kind in _find(name).__mro__:
+        if kind.__module__.partition(".")[0] in {"vjcascade", "builtins", "abc"}:
+            continue
+        where = kind if kind.__module__ == "__main__" else sys.modules.get(kind.__module__, kind)
+        with suppress(OSError, TypeError):
+            digest.update(inspect.getsource(where).encode())
+            n_known += 1
+    return digest.hexdigest() if n_known else ""
 
 
 def _find(name: str) -> type[Booster]:

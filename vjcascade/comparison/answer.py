@@ -31,7 +31,7 @@ def answer(comparison: Comparison, contrasts: Sequence[Outcome] = ()) -> list[st
     """Return what a comparison shows.
 
     A difference is only said to be one if its p-value is below 0.05 after Holm's correction for all comparisons with
-    the baseline, and one for contrasts and ranks; contrasts that were fixed in advance are a family of their own.
+    the baseline, and then times three, as contrasts and ranks may claim something, too.
 
     Parameters
     ----------
@@ -261,7 +261,8 @@ def _against_baseline(summary: Summary, best: int) -> Iterator[str]:
     if _is_baseline(summary, best):
         yield f"That is {BASELINE_WORDS}, the baseline itself."
         return
-    needs = few(summary.overall["weak"].mean[baseline])
+    least = "" if summary.reached[list(summary.complete), baseline].min() == 1 else "at least "
+    needs = f"{least}{few(summary.overall['weak'].mean[baseline])}"
     versus = _versus(summary, "weak", best, few, "fewer")
     yield f"{BASELINE_WORDS} needs {needs}: {versus}."
 
@@ -326,7 +327,8 @@ def _cheaper_than_baseline(summary: Summary, best: Mapping[Costs, int]) -> Itera
         if baseline is None or baseline == place:
             continue
         p = p_words(float(differences.corrected[place]))
-        numbers = f"{costs} ({share(means[place])} against {share(means[baseline])}; corrected p {p})"
+        name = summary.comparison.entries[place].contender.name
+        numbers = f"{costs} ({name} {share(means[place])} against {share(means[baseline])}; corrected p {p})"
         if differences.verdict(place) is Verdict.BETTER:
             less.append(numbers)
         elif differences.verdict(place) is Verdict.ALIKE:
@@ -446,7 +448,8 @@ def _versus(summary: Summary, measure: str, entry: int, words: Callable[[float],
         return "one split cannot show whether the difference is significant"
     p = f"corrected p {p_words(float(differences.corrected[entry]))}"
     if judged is Verdict.ALIKE:
-        return f"no evidence of a difference (95 % CI {words(found.low)} to {words(found.high)}, {p})"
+        size = f"{words(found.mean)}, by itself with a 95 % CI of {words(found.low)} to {words(found.high)}"
+        return f"no evidence of a difference ({size}; {p})"
     ends = sorted([abs(found.low), abs(found.high)])
     word = lower if judged is Verdict.BETTER else "more"
     return f"it has {words(abs(found.mean))} {word} (95 % CI {words(ends[0])} to {words(ends[1])}, {p})"
@@ -464,6 +467,8 @@ def _nothing_judged(summary: Summary) -> str:
 
 def _keep(summary: Summary) -> str:
     """Say what to do where nothing is shown to be better than AdaBoost."""
+    if summary.comparison.kind == "tables":
+        return f"{BASELINE_WORDS} will do"
     usual = TrainingSettings()
     worse = [
         claim

@@ -16,6 +16,7 @@ from vjcascade.boosters import Booster, Costs, booster_names, make_booster
 from vjcascade.boosters.confidence import ConfidenceBooster
 from vjcascade.boosters.costs import parse_costs
 from vjcascade.boosters.decision import DecisionRule
+from vjcascade.boosters.registry import code_digest
 from vjcascade.checks import check_fields, checked_choice
 from vjcascade.errors import SettingsError
 from vjcascade.training.stage import BASELINE
@@ -141,7 +142,10 @@ class Contender:
         if not colon:
             return booster
         if not booster.priors:
-            raise SettingsError(f"booster {name!r} has no prior to choose: leave out ':{prior}'")
+            raise SettingsError(
+                f"booster {name!r} has no prior to choose: leave out ':{prior}'. Other options cannot be named so: "
+                "give a booster class with another default a name of its own"
+            )
         return make_booster(
             name, costs, n_rounds, prior=booster.priors[checked_choice("prior", prior, Prior)]
         )
@@ -225,8 +229,10 @@ class Run:
 
     @property
     def key(self) -> str:
-        """The run in one word, for files."""
-        return "|".join([self.contender.name, str(self.costs or "any"), "whole" if self.whole else "half"])
+        """The run in one word, for files: another one for a plug-in whose code has changed."""
+        words = [self.contender.name, str(self.costs or "any"), "whole" if self.whole else "half"]
+        code = code_digest(self.contender.booster.partition(":")[0])
+        return "|".join([*words, code] if code else words)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from vjcascade.boosters.registry import code_digest
 from vjcascade.cascade import CHANGES, OPERATING_POINT, Cascade
 from vjcascade.errors import SettingsError
 from vjcascade.files import MODEL_NAME, made_folder, nearest_folder, write_together
@@ -33,6 +34,9 @@ from vjcascade.types import Size
 
 RETAINED_NAME = "negatives-{}.npz"
 """File of the false alarms that belong to a model of so many stages."""
+
+BOOSTER_CODE = "booster_code"
+"""Name in the metadata of the digest of a plug-in's code."""
 
 
 class RunState:
@@ -315,6 +319,8 @@ def _origin(
 ) -> dict[str, Any]:
     """Return what a run is made of, for the model's metadata."""
     origin = {"window": str(window), "settings": settings.as_dict(), "data": dict(data)}
+    if code := code_digest(settings.booster):
+        origin[BOOSTER_CODE] = code
     return origin if base is None else {**origin, "continued": dict(base.origin)}
 
 
@@ -353,7 +359,10 @@ def _refuse_differences(path: Path, old: Mapping[str, Any], new: Mapping[str, An
     telling = [name for name in changed if not name.endswith("_sha256")]
     if telling:
         differences = "; ".join(
-            f"{name}: {before.get(name)} in the model, {wanted.get(name)} now" for name in telling
+            "the code of the booster has changed"
+            if name == BOOSTER_CODE
+            else f"{name}: {before.get(name)} in the model, {wanted.get(name)} now"
+            for name in telling
         )
         raise SettingsError(
             f"{path} was trained differently and cannot be resumed; {differences}. Give the options and pictures of "
