@@ -227,6 +227,11 @@ def test_arrays_continue_a_model(pictures, tmp_path):
     assert longer.stage_thresholds[0] == first.stage_thresholds[0]
     texts = [getattr(note, "text", "") for note in notes]
     assert f"continuing from {tmp_path / 'first.xml'}, 1 stage so far" in texts
+    assert not any("were trained with" in text for text in texts)
+    other = replace(BRIEF, booster="adaboost")
+    train(crops, photos, settings=other, listener=notes.append, continue_from=tmp_path / "first.xml")
+    told = "its stages were trained with the booster cost-generalized, the new ones are trained with adaboost"
+    assert f"  note: {told}" in [getattr(note, "text", "") for note in notes]
     assert "  note: 1 photo of memory are in the folders before it, too, and count once" in texts
     begun = next(note for note in notes if isinstance(note, RunBegun))
     assert begun.sources["positives"] == "memory"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
@@ -203,6 +203,8 @@ def train(  # noqa: PLR0913  the door to all of training: each is a user's choic
         if n_stages := state.cascade.n_stages:
             start_from = continue_from if base and n_stages == state.n_continued else model
             listener(Note(f"continuing from {start_from}, {pluralize(n_stages, 'stage')} so far"))
+        if base is not None and (other := _other_booster(base, settings)):
+            listener(Note(f"  note: {other}"))
         return train_stages(
             sources.split(settings),
             settings,
@@ -365,6 +367,15 @@ def _refuse_too_few_stages(base: BaseModel, settings: TrainingSettings) -> None:
             f"{base.origin['model']} has {pluralize(n_there, 'stage')} already, and max_stages {settings.max_stages} "
             f"counts them: raise it, for example to {n_there + 5}"
         )
+
+
+def _other_booster(base: BaseModel, settings: TrainingSettings) -> str:
+    """Say that new stages are trained by another booster than those that are continued; empty if not, or not known."""
+    before = base.origin["before"].get("settings")
+    old = before.get("booster") if isinstance(before, Mapping) else None
+    if old in (None, settings.booster):
+        return ""
+    return f"its stages were trained with the booster {old}, the new ones are trained with {settings.booster}"
 
 
 def _known_window(window: Size | None, base: BaseModel | None, resumed: Path | None) -> Size | None:
