@@ -369,12 +369,16 @@ def test_questions_that_were_asked_before_are_answered(run, table, tmp_path):
         'first = {booster = "adaboost", rule = "theory"}\nsecond = {booster = "adaboost", rule = "natural"}\n'
     )
     asked.write_text(f'[[contrast]]\nquestion = "Is it?"\nmeasure = "cost"\n{sides}')
+    other = sides.replace("adaboost", "csb0").replace("theory", "calibrated")
+    with asked.open("a") as file:
+        file.write(f'[[contrast]]\nquestion = "Or not?"\nmeasure = "cost"\n{other}')
     answered = run(*words)
     assert answered.code == 0
     assert (
         "Of 1 contrast fixed in advance, 0 are significant after Holm's correction."
         in answered.out.replace("\n", " ")
     )
+    assert "Left out, as a side or its costs take no part: Or not?" in answered.out
     assert "Is it?" in (tmp_path / "out" / "contrasts.csv").read_text()
     assert "Is it?" in (tmp_path / "out" / "report.html").read_text()
 

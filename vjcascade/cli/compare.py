@@ -335,7 +335,10 @@ def _write_comparison(
     _write(output, texts, output)
     numbers = [CONTRASTS_NAME] if outcomes else []
     numbers += [SUMMARY_NAME, CURVES_NAME, RESULTS_NAME, JSON_NAME]
-    _say(answer(comparison, outcomes), output, REPORT_NAME, numbers)
+    asked = {one.contrast for one in outcomes}
+    unasked = [one.question for one in contrasts if one not in asked]
+    left_out = [f"Left out, as a side or its costs take no part: {'; '.join(unasked)}"] if unasked else []
+    _say([*answer(comparison, outcomes), *left_out], output, REPORT_NAME, numbers)
 
 
 def _write_full(full: FullComparison, command: str, output: Path) -> None:
