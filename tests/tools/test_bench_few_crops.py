@@ -46,11 +46,10 @@ def test_models_are_trained_and_the_table_goes_on(run_program, tmp_path, rng):
     table = again.stdout.splitlines()[-4:]
     assert [line.split("|")[1].strip() for line in table] == ["crops", "---", "15", "20"]
     program = f"{sys.executable} -m vjcascade"
-    other = run_program(*words, "--counts", "15", "--program", program, *log, *options)
+    other = run_program(*words, "--draws", "1", "--counts", "15", "--program", program, *log, *options)
     assert other.returncode == 0, other.stderr
-    *_, first, second = (json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines())
-    for row, same in zip(rows, (first, second), strict=True):  # which is this version, too
-        assert same == row | {"program": program, "seconds": same["seconds"]}
+    same = json.loads((tmp_path / "log.jsonl").read_text().splitlines()[-1])
+    assert same == rows[0] | {"program": program, "seconds": same["seconds"]}  # it is this version, too
 
 
 def test_scenes_hold_the_crops_held_out(program, tmp_path, rng):
