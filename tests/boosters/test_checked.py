@@ -188,6 +188,9 @@ def test_costs_that_a_class_says_it_does_not_use(table):
     words = "its weights change with the costs, but its uses_costs is False: set it to True in the class"
     with pytest.raises(SettingsError, match=words):
         next(boost(TableSearch(table, 12), Costly(Costs())))
+    bare = type("Bare", (AdaBoost,), {"__init__": returning(None)})
+    with pytest.raises(SettingsError, match=r"it has no costs: its __init__ must call super\(\)"):
+        next(boost(TableSearch(table, 12), bare(Costs())))
     said = type("Said", (Costly,), {"uses_costs": True})
     assert next(boost(TableSearch(table, 12), said(Costs(2, 1))))
 
