@@ -127,7 +127,7 @@ def _refuse_unsaid_costs(
 ) -> None:
     """Refuse a booster that uses its costs, but says that it does not: it would be trained once for all costs."""
     if not isinstance(getattr(booster, "costs", None), Costs):
-        raise _error(booster, "it has no costs: its __init__ must call super().__init__(costs, n_rounds)")
+        raise _error(booster, "it has no costs: its __init__ must call super().__init__ with them")
     other = copy.copy(booster)
     other.costs = Costs(3 * booster.costs.positive, booster.costs.negative).normalised()
     again = begin_round(other, state)
