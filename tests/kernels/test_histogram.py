@@ -14,6 +14,7 @@ from vjcascade.kernels.histogram import (
     add_changes_and_measure,
     least_gini,
     least_on_lines,
+    least_on_signed_line,
 )
 from vjcascade.kernels.tiles import GROUP, GROUPS, TILE
 from vjcascade.learning.criteria import GINI_ROUNDING
@@ -98,6 +99,25 @@ def test_lines_equal_plain_loops(n_features, n_samples, seed):
         scaled = np.where(labels > 0, a * weights, b * weights)
         expected = [naive.least_binned_error(some, labels, scaled) for some in bins]
         np.testing.assert_allclose(row, expected, rtol=0, atol=4e-9 * scaled.sum())
+
+
+@given(st.integers(1, TILE + 6), st.integers(2, 25), SEEDS)
+@settings(max_examples=25, deadline=None)
+def test_signed_weights_equal_plain_loops(n_features, n_samples, seed):
+    """In any columns, and with samples that are left out."""
+    rng = np.random.default_rng(seed)
+    labels = np.where(np.arange(n_samples) < rng.integers(1, n_samples), 1, -1)
+    bins, weights = random_bins(rng, n_features, n_samples), rng.integers(0, 2**25, n_samples)
+    weights[rng.random(n_samples) < 0.3] = 0
+    columns = rng.permutation(n_samples).astype(np.uint32)
+    inside = np.flatnonzero(weights)
+    words = Bins.of_rows(bins[:, np.argsort(columns)]).words
+    least = np.full((len(words) * GROUPS, GROUP), np.nan)
+    weight_sums = np.array([weights[labels > 0].sum(), weights[labels < 0].sum()]) * 0.5
+    signed = (labels * weights)[inside].astype(np.int32)
+    least_on_signed_line(words, columns[inside], signed, 0.5, weight_sums, least)
+    expected = [naive.least_binned_error(some, labels, 0.5 * weights) for some in bins]
+    np.testing.assert_allclose(least.ravel()[:n_features], expected, rtol=1e-12, atol=1e-6)
 
 
 @given(st.integers(1, 6), st.integers(2, 25), SEEDS)

@@ -67,6 +67,18 @@ def test_values_from_histograms_equal_brute_force(rng, n_lines):
     np.testing.assert_allclose(losses.ravel()[: len(codes)], expected, rtol=0, atol=slack)
 
 
+def test_signed_weights_equal_brute_force(rng):
+    codes, positive, negative = some_codes(rng, 9, 40)
+    signed = np.rint(1e6 * (positive - negative)).astype(np.int32)
+    inside = rng.permutation(np.flatnonzero(signed)).astype(np.uint32)
+    words, least = Bins.of_rows(codes).words, np.full((GROUPS, GROUP), np.nan)
+    sum_p = 0.5 * float(signed[signed > 0].sum())
+    subset.least_on_signed_line(words, inside, signed[inside], 0.5, sum_p, least)
+    parts = 0.5 * np.maximum(signed, 0), 0.5 * np.maximum(-signed, 0)
+    expected = [naive_subsets.least_subset_error(one, *parts) for one in codes]
+    np.testing.assert_allclose(least.ravel()[: len(codes)], expected, rtol=1e-12)
+
+
 def test_codes_come_in_the_order_of_their_share():
     weights = np.zeros((2, N_BINS))
     weights[:, [200, 7, 31, 32]] = [[1, 3, 2, 0], [1, 1, 2, 5]]  # shares 1/2, 3/4, 1/2, 0

@@ -13,8 +13,9 @@ from vjcascade.features.bins import Bins, shape_of_tiles
 from vjcascade.kernels import histogram
 from vjcascade.kernels.stump import least_gini, least_on_line
 from vjcascade.learning import histograms as module
-from vjcascade.learning.criteria import GiniImpurity, _LineCriterion
+from vjcascade.learning.criteria import GiniImpurity, WeightedError, _LineCriterion
 from vjcascade.learning.histograms import Histograms
+from vjcascade.learning.quantized_weights import QuantizedDifferences
 from vjcascade.learning.weak_splits import SUBSETS, THRESHOLDS
 
 N_POSITIVES, N_SAMPLES = 40, 90
@@ -238,6 +239,34 @@ def test_what_is_not_kept_cannot_be_refined(rng, bins, monkeypatch):
     criterion = lines_of(round_of(rng.random(N_SAMPLES)))
     measured.measure(criterion)
     assert measured.refine(criterion, np.array([1])) is None
+
+
+@pytest.mark.parametrize("splits", [THRESHOLDS, SUBSETS])
+@pytest.mark.parametrize("both", [False, True])
+def test_bounds_of_histograms_that_are_not_kept_hold(rng, bins, monkeypatch, splits, both):
+    """With weights of any size, in both classes at once or in one; and they are as close as is tolerated."""
+    monkeypatch.setattr(module, "MIN_SAMPLES_TO_KEEP", N_SAMPLES + 1)
+    mine = Bins.of_rows(bins)
+    mine.swap(np.arange(10), np.arange(50, 60), n_threads=1)
+    measured = Histograms(mine, 2)
+    for weights in weights_of_a_run(rng, 30, 2.0):
+        round_ = a_round(weights, weights * rng.random(N_SAMPLES) ** 4) if both else round_of(weights)
+        samples = SimpleNamespace(splits=splits, bins=mine)
+        criterion = WeightedError(LINES[1:], samples, round_)
+        error, exact = measured.measure(criterion), criterion.exact(np.arange(len(bins)))
+        assert (error.lowest <= exact).all()
+        assert (exact <= error.highest).all()
+        assert spread_of(error) <= 2.1 * module.FIRST_TOLERANCE * LINES[1] @ [
+            round_.positive_weight,
+            round_.negative_weight,
+        ]
+
+
+def test_samples_of_little_weight_are_left_out_as_far_as_is_tolerated():
+    found = QuantizedDifferences.of(np.array([0.01, -0.4, 0.0, 0.55, -0.03, 0.01]), 0.05)
+    assert found.samples.tolist() == [1, 3]
+    assert found.units * found.unit == pytest.approx([-0.4, 0.55])
+    assert found.error == pytest.approx(0.03, abs=1e-6)  # sums lack at most 0.02 upwards, 0.03 downwards
 
 
 def test_a_part_of_the_samples_leaves_what_is_kept(rng, bins):

@@ -39,9 +39,10 @@ def losses_of(search, round_, booster):
 
 
 @pytest.mark.parametrize("name", booster_names())
-def test_every_round_finds_the_best_features(rng, monkeypatch, name):
+@pytest.mark.parametrize("min_samples", [1, 10**6])
+def test_every_round_finds_the_best_features(rng, monkeypatch, name, min_samples):
     """Histograms are never up to date, and still the features with the least loss of all are found."""
-    monkeypatch.setattr(histograms, "MIN_SAMPLES_TO_KEEP", 1)
+    monkeypatch.setattr(histograms, "MIN_SAMPLES_TO_KEEP", min_samples)
     monkeypatch.setattr(module, "N_LIKELY", 20)
     booster, search = make_booster(name, Costs(2, 1), 12), make_search(rng, Size(12, 12), 60, 90, step=2)
     state = BoostingState.start(search.labels)

@@ -15,6 +15,8 @@ from vjcascade.kernels.tiles import GROUP, GROUPS
 PART = N_BINS * GROUP
 """Items in a part of a group's histograms."""
 
+HALF = PART // 2
+
 N_CUTS = (N_BINS - 1) * GROUP
 """Items of a group for cuts with bins on both sides."""
 
@@ -34,16 +36,11 @@ def add_changes(
     shift: int,  # bits by which all weights are shifted right first, or `CLEAR`
     histograms: NDArray[np.int32],  # IN and OUT (n_tiles * GROUPS, 2 * PART)
 ) -> None:
-    """Update histograms.
-
-    Scattered items are first copied into buffers: memory delivers many lines at once much faster than one by one.
-    """
+    """Update histograms."""
     near = np.empty(histograms.shape[1], np.int32)
     taken = np.empty((GROUPS, len(columns)), np.uint64)
     for tile in range(len(words)):
-        for i in range(len(columns)):
-            for g in range(GROUPS):
-                taken[g, i] = words[tile, columns[i], g]
+        take_groups(words[tile], columns, taken)
         for g in range(GROUPS):
             histogram = histograms[GROUPS * tile + g]
             if shift == CLEAR:
@@ -101,8 +98,7 @@ def least_on_lines(
     A cut has bins on both sides, so the two constant weak classifiers are not included.
     """
     below_p, below_n = np.empty(PART, np.int32), np.empty(PART, np.int32)
-    rest, spare = np.empty(PART, np.int32), np.empty(PART, np.int32)
-    low, high = np.empty(GROUP, np.int32), np.empty(GROUP, np.int32)
+    rest, low, high = np.empty(PART, np.int32), np.empty(HALF, np.int32), np.empty(HALF, np.int32)
     for group in range(len(histograms)):
         _sum_up(histograms[group, :PART], below_p)
         _sum_up(histograms[group, PART:], below_n)
@@ -113,11 +109,65 @@ def least_on_lines(
             b = lines[line, 1] / unit if unit > 0 else 0.0
             for i in range(PART):
                 rest[i] = np.int32(a * below_p[i] - b * below_n[i])
-            _copy(rest, spare)
-            _fold_min(spare, low)
+            _fold_min(rest, low)
             _fold_max(rest, high)
             for lane in range(GROUP):
                 least[line, group, lane] = min(sum_n + low[lane] * unit, sum_p - high[lane] * unit)
+
+
+@kernel
+def least_on_signed_line(
+    words: NDArray[np.uint64],  # IN (n_tiles, n_columns, GROUPS)
+    columns: NDArray[np.uint32],  # IN (n,) of the samples that count
+    units: NDArray[np.int32],  # IN (n,) weights of positives, minus those of negatives
+    unit: float,
+    weight_sums: NDArray[np.float64],  # IN (2,) total weight of the positives and of the negatives
+    least: NDArray[np.float64],  # OUT (n_tiles * GROUPS, GROUP)
+) -> None:
+    """Write each feature's least weighted error over all cuts and both polarities.
+
+    The histograms of these signed weights are half as large as those of both classes, and are not kept.
+    """
+    histogram, below = np.empty(PART, np.int32), np.empty(PART, np.int32)
+    low, high = np.empty(HALF, np.int32), np.empty(HALF, np.int32)
+    taken = np.empty((GROUPS, len(columns)), np.uint64)
+    for tile in range(len(words)):
+        take_groups(words[tile], columns, taken)
+        for g in range(GROUPS):
+            add_up_signed(taken[g], units, histogram)
+            _sum_up(histogram, below)
+            _fold_min(below, low)
+            _fold_max(below, high)
+            for lane in range(GROUP):
+                error = min(weight_sums[1] + low[lane] * unit, weight_sums[0] - high[lane] * unit)
+                least[GROUPS * tile + g, lane] = error
+
+
+@kernel
+def take_groups(
+    words: NDArray[np.uint64],  # IN (n_columns, GROUPS) a tile
+    columns: NDArray[np.uint32],  # IN (n,)
+    taken: NDArray[np.uint64],  # OUT (GROUPS, n)
+) -> None:
+    """Copy some columns of a tile, group by group: memory delivers many lines at once much faster than one by one."""
+    for i in range(len(columns)):
+        for g in range(GROUPS):
+            taken[g, i] = words[columns[i], g]
+
+
+@kernel
+def add_up_signed(
+    words: NDArray[np.uint64],  # IN (n,)
+    units: NDArray[np.int32],  # IN (n,)
+    histogram: NDArray[np.int32],  # OUT (PART,)
+) -> None:
+    """Write the sum of signed weights in each bin of eight features."""
+    histogram[:] = 0
+    for i in range(len(units)):
+        word, change = words[i], units[i]
+        for lane in range(GROUP):
+            place = ((word >> np.uint64(8 * lane)) & np.uint64(255)) * np.uint64(GROUP) + np.uint64(lane)
+            histogram[place] += change
 
 
 @kernel
@@ -132,7 +182,7 @@ def least_gini(
     Computed in float32, with errors of about a millionth of all weight.
     """
     below_p, below_n = np.empty(PART, np.int32), np.empty(PART, np.int32)
-    sums, least = np.empty(PART, np.int32), np.empty(GROUP, np.int32)
+    sums, least = np.empty(PART, np.int32), np.empty(HALF, np.int32)
     unit = (factors[0] * weight_sums[0] + factors[1] * weight_sums[1]) / WHOLE
     scale = 1 / unit if unit > 0 else 0.0
     a, b = np.float32(factors[0] * scale), np.float32(factors[1] * scale)
@@ -168,28 +218,26 @@ def _sum_up(histograms: NDArray[np.int32], below: NDArray[np.int32]) -> None:  #
 
 
 @kernel
-def _fold_min(
-    items: NDArray[np.int32], least: NDArray[np.int32]
-) -> None:  # IN, overwritten (PART,), OUT (GROUP,)
-    """Write eight features' smallest items over all cuts, by folding halves together until eight items remain."""
-    half, n = PART // 2, N_CUTS - PART // 2
-    while half >= GROUP:
-        near, far = items[:n], items[half : half + n]
-        for i in range(n):
-            near[i] = min(near[i], far[i])
+def _fold_min(sums: NDArray[np.int32], low: NDArray[np.int32]) -> None:  # IN (PART,), OUT (HALF,)
+    """Write eight features' least sums over all cuts to the first items, by folding halves together."""
+    for i in range(N_CUTS - HALF):
+        low[i] = min(sums[i], sums[HALF + i])
+    low[N_CUTS - HALF :] = sums[N_CUTS - HALF : HALF]  # the last bin has nothing above it: no cut
+    half = HALF
+    while half > GROUP:
         half //= 2
-        n = half
-    least[:] = items[:GROUP]
+        for i in range(half):
+            low[i] = min(low[i], low[half + i])
 
 
 @kernel
-def _fold_max(items: NDArray[np.int32], greatest: NDArray[np.int32]) -> None:  # IN, overwritten, OUT (GROUP,)
-    """Write eight features' largest items over all cuts."""
-    half, n = PART // 2, N_CUTS - PART // 2
-    while half >= GROUP:
-        near, far = items[:n], items[half : half + n]
-        for i in range(n):
-            near[i] = max(near[i], far[i])
+def _fold_max(sums: NDArray[np.int32], high: NDArray[np.int32]) -> None:  # IN (PART,), OUT (HALF,)
+    """Write eight features' greatest sums over all cuts to the first items."""
+    for i in range(N_CUTS - HALF):
+        high[i] = max(sums[i], sums[HALF + i])
+    high[N_CUTS - HALF :] = sums[N_CUTS - HALF : HALF]
+    half = HALF
+    while half > GROUP:
         half //= 2
-        n = half
-    greatest[:] = items[:GROUP]
+        for i in range(half):
+            high[i] = max(high[i], high[half + i])

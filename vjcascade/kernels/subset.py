@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from vjcascade.kernels._compile import kernel
 from vjcascade.kernels.haar import N_BINS
-from vjcascade.kernels.histogram import PART
+from vjcascade.kernels.histogram import PART, add_up_signed, take_groups
 from vjcascade.kernels.stump import add_up, impurity_of_cuts, points_inside
-from vjcascade.kernels.tiles import GROUP
+from vjcascade.kernels.tiles import GROUP, GROUPS
 
 SHARE_STEPS = 2.0**45
 """Resolution of shares when they are sorted."""
@@ -136,6 +136,30 @@ def least_on_lines(
                     least[line, group, lane] += min(
                         a * histograms[group, place], b * histograms[group, PART + place]
                     )
+
+
+@kernel
+def least_on_signed_line(
+    words: NDArray[np.uint64],  # IN (n_tiles, n_columns, GROUPS) codes
+    columns: NDArray[np.uint32],  # IN (n,) of the samples that count
+    units: NDArray[np.int32],  # IN (n,) weights of positives, minus those of negatives
+    unit: float,
+    sum_p: float,
+    least: NDArray[np.float64],  # OUT (n_tiles * GROUPS, GROUP)
+) -> None:
+    """Write each feature's least weighted error over all subsets, with histograms that are not kept."""
+    histogram, gains = np.empty(PART, np.int32), np.empty(GROUP, np.int32)
+    taken = np.empty((GROUPS, len(columns)), np.uint64)
+    for tile in range(len(words)):
+        take_groups(words[tile], columns, taken)
+        for g in range(GROUPS):
+            add_up_signed(taken[g], units, histogram)
+            gains[:] = 0
+            for code in range(N_BINS):
+                for lane in range(GROUP):
+                    gains[lane] += max(histogram[GROUP * code + lane], 0)
+            for lane in range(GROUP):
+                least[GROUPS * tile + g, lane] = sum_p - gains[lane] * unit
 
 
 @kernel

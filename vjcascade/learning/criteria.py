@@ -13,7 +13,7 @@ from vjcascade.boosters import Booster, GiniGuide, LossBounds, Round, TwoErrorBo
 from vjcascade.boosters.state import Floats
 from vjcascade.learning.quantized_weights import QuantizedWeights
 from vjcascade.learning.samples import Samples
-from vjcascade.learning.weak_splits import Update
+from vjcascade.learning.weak_splits import SignedWeights, Update
 from vjcascade.parallel import blocks, ordered_map
 
 GINI_ROUNDING = 2e-6
@@ -190,6 +190,26 @@ class WeightedError(_LineCriterion):
         a, b = lines[0]
         self._parts = a * round_.positive_part, b * round_.negative_part
         self.ceiling = min(a * round_.positive_weight, b * round_.negative_weight)
+
+    @property
+    def differences(self) -> Floats:
+        """Each sample's weight as a positive minus its weight as a negative, shape (n_samples,)."""
+        differences: Floats = self._parts[0] - self._parts[1]
+        return differences
+
+    def measure_afresh(self, weights: SignedWeights, values: Floats) -> None:
+        """Compute the least errors of some groups of features, from histograms that are not kept.
+
+        Parameters
+        ----------
+        weights : SignedWeights
+            The quantized differences.
+        values : ndarray of shape (n_groups, 8), dtype float64
+            Output.
+        """
+        round_ = self.round_
+        weight_sums = self.lines[0] * [round_.positive_weight, round_.negative_weight]
+        self.samples.splits.least_on_signed_line(weights, weight_sums, values)
 
     def exact(self, features: NDArray[np.intp]) -> Floats:
         """Return the least errors, from sums of all weights."""

@@ -12,9 +12,14 @@ from vjcascade.features.bins import Bins
 from vjcascade.kernels import histogram
 from vjcascade.kernels.haar import N_BINS
 from vjcascade.kernels.tiles import GROUP, GROUPS, TILE
-from vjcascade.learning.criteria import Criterion, Interval
-from vjcascade.learning.quantized_weights import Changes, QuantizedWeights, update_weights
-from vjcascade.learning.weak_splits import Update
+from vjcascade.learning.criteria import Criterion, Interval, WeightedError
+from vjcascade.learning.quantized_weights import (
+    Changes,
+    QuantizedDifferences,
+    QuantizedWeights,
+    update_weights,
+)
+from vjcascade.learning.weak_splits import SignedWeights, Update
 from vjcascade.parallel import blocks, run_all
 
 TILES_PER_TASK = 16
@@ -39,7 +44,7 @@ MIN_GAIN_TO_MOVE = 2.0
 """Smallest difference of two samples' change counts for which they swap columns."""
 
 MIN_SAMPLES_TO_KEEP = 8 * N_BINS
-"""Histograms of fewer samples take more memory than the bins, and are not kept from round to round."""
+"""Histograms of fewer samples are not kept from round to round: adding them up anew takes less time than reading them."""
 
 FIRST_TOLERANCE = 0.03
 """Initial tolerance: the share of a class's weight that may be out of date."""
@@ -103,6 +108,8 @@ class Histograms:
             Bounds of shape (n_values, n_features).
         """
         parts, keeps = _parts_of(criterion.round_), self._keeps(criterion.round_)
+        if not keeps and isinstance(criterion, WeightedError):
+            return self._measure_afresh(criterion)
         weights, changes, shift = update_weights(self._kept if keeps else None, parts, self._tolerance)
         values = self._update(criterion, weights, changes, shift, keeps=keeps)
         if keeps:
@@ -212,6 +219,24 @@ class Histograms:
 
         run_all(work, blocks(len(words), TILES_PER_TASK), self._n_threads)
         return values.reshape(criterion.n_values, -1)[:, : len(self._bins)]
+
+    def _measure_afresh(self, criterion: WeightedError) -> Interval:
+        """Bound the weighted errors of all features from histograms of signed weights, which never leave the cache."""
+        words = self._bins.words
+        samples, units, unit, error = QuantizedDifferences.of(criterion.differences, self._tolerance)
+        columns = self._bins.columns[samples]
+        order = np.argsort(columns, kind="stable")
+        columns, units = columns[order], units[order]
+        values = np.empty((len(words) * GROUPS, GROUP))
+
+        def work(task: slice) -> None:
+            weights = SignedWeights(words[task], columns, units, unit)
+            criterion.measure_afresh(weights, values[task.start * GROUPS : task.stop * GROUPS])
+            release_pages(self._bins.tiles[task])
+
+        run_all(work, blocks(len(words), TILES_PER_TASK), self._n_threads)
+        least = values.reshape(1, -1)[:, : len(self._bins)]
+        return Interval(least - error, least + error)
 
     def _move_to_the_front(self, samples: NDArray[np.uint32]) -> None:
         """Count changes of weights; from time to time, move the samples with most changes to the first columns.

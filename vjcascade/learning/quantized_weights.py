@@ -127,6 +127,41 @@ def _nearest_unit(held: Floats, unit: float, part: Floats) -> float:
     return float(ratio[order[np.searchsorted(below, below[-1] / 2)]])
 
 
+class QuantizedDifferences(NamedTuple):
+    """Weights of samples as positives minus their weights as negatives, for histograms that are not kept.
+
+    Attributes
+    ----------
+    samples : ndarray of shape (n,), dtype intp
+        Those that count, ascending.
+    units : ndarray of shape (n,), dtype int32
+        Their weights, in units.
+    unit : float
+        Weight of a unit.
+    error : float
+        Bound of the error of any sum over bins.
+    """
+
+    samples: NDArray[np.intp]
+    units: NDArray[np.int32]
+    unit: float
+    error: float
+
+    @classmethod
+    def of(cls, differences: Floats, tolerance: float) -> Self:
+        """Leave out the samples of least weight, whose sum is within a share of all weight, and quantize the others."""
+        sizes = np.abs(differences)
+        order = np.argsort(sizes, kind="stable")
+        below = np.cumsum(sizes[order])
+        samples = np.sort(order[np.searchsorted(below, tolerance * below[-1], side="right") :])
+        unit = max(below[-1] / 2**MAX_BITS, 1e-200)
+        units = np.rint(differences[samples] / unit)
+        off = differences.copy()
+        off[samples] -= units * unit
+        error = max(np.maximum(off, 0).sum(), np.maximum(-off, 0).sum()) + ROUNDING * below[-1]
+        return cls(samples, units.astype(np.int32), float(unit), float(error))
+
+
 class Changes(NamedTuple):
     """Samples whose weights change, the part of the histogram, and the change in units."""
 

@@ -15,6 +15,10 @@ What is kept from round to round
     samples, those whose weights differ most are updated, until what remains out of date is at most a given share of all
     weight (the tolerance, 1e-6 to 0.1). A pass does so for all features.
 
+    Of few samples, and of a tree's node, nothing is kept: reading a histogram would take longer than adding it up. The
+    weighted error then needs only one for both classes, of the positives' weights minus those of the negatives; the
+    samples of least weight are left out of it, as far as the tolerance allows.
+
 Why bounds hold
     Let `above` and `below` be the amounts by which the quantized weights of a class exceed those of the round, and fall
     short of them, summed over all samples (plus an allowance for bits that were shifted out). Then the error of any sum

@@ -41,6 +41,27 @@ class Update(NamedTuple):
     shift: int
 
 
+class SignedWeights(NamedTuple):
+    """Weights of samples as positives minus their weights as negatives, for histograms that are not kept.
+
+    Attributes
+    ----------
+    words : ndarray of shape (n_tiles, n_columns, 8), dtype uint64
+        Bins, as in `vjcascade.kernels.tiles`.
+    columns : ndarray of shape (n,), dtype uint32
+        The columns of the samples.
+    units : ndarray of shape (n,), dtype int32
+        Their weights, in units.
+    unit : float
+        Weight of a unit.
+    """
+
+    words: NDArray[np.uint64]
+    columns: NDArray[np.uint32]
+    units: NDArray[np.int32]
+    unit: float
+
+
 @dataclass(frozen=True)
 class Stump:
     """A weak classifier that a search proposes.
@@ -110,6 +131,20 @@ class Splits(ABC):
         lines : ndarray of shape (n_lines, 2), dtype float64
             Coefficients of errors on positives and on negatives, per unit.
         least : ndarray of shape (n_lines, n_groups, 8), dtype float64
+            Output.
+        """
+
+    @abstractmethod
+    def least_on_signed_line(self, weights: SignedWeights, weight_sums: Floats, least: Floats) -> None:
+        """Find each feature's least weighted error, without keeping its histogram.
+
+        Parameters
+        ----------
+        weights : SignedWeights
+            Of positives, minus those of negatives.
+        weight_sums : ndarray of shape (2,), dtype float64
+            Total weight of the positives and of the negatives.
+        least : ndarray of shape (n_groups, 8), dtype float64
             Output.
         """
 
@@ -230,6 +265,10 @@ class Thresholds(Splits):
         """Write each feature's least value of each line."""
         histogram.add_changes_and_measure(*update, histograms, weight_sums, lines, least)
 
+    def least_on_signed_line(self, weights: SignedWeights, weight_sums: Floats, least: Floats) -> None:
+        """Write each feature's least error over all cuts between bins, both polarities."""
+        histogram.least_on_signed_line(*weights, weight_sums, least)
+
     def least_gini(
         self,
         update: Update,
@@ -299,6 +338,10 @@ class Subsets(Splits):
         """Write each feature's least value of each line: the sum, over codes, of the smaller of the two weights."""
         histogram.add_changes(*update, histograms)
         subset.least_on_lines(histograms, lines, least)
+
+    def least_on_signed_line(self, weights: SignedWeights, weight_sums: Floats, least: Floats) -> None:
+        """Write each feature's least error over all subsets of its codes."""
+        subset.least_on_signed_line(*weights, float(weight_sums[0]), least)
 
     def least_gini(
         self,
