@@ -44,7 +44,7 @@ MIN_GAIN_TO_MOVE = 2.0
 """Smallest difference of two samples' change counts for which they swap columns."""
 
 MIN_SAMPLES_TO_KEEP = 8 * N_BINS
-"""Histograms of fewer samples are not kept from round to round: adding them up anew takes less time than reading them."""
+"""Histograms of fewer samples are not kept from round to round: that takes less time than reading and writing them."""
 
 FIRST_TOLERANCE = 0.03
 """Initial tolerance: the share of a class's weight that may be out of date."""
