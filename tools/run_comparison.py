@@ -1,8 +1,9 @@
 """Run the whole comparison that samples/comparison tells of, part by part, as often interrupted as need be.
 
 ``python tools/run_comparison.py --data FOLDER --output FOLDER`` runs what is missing, and is run again to go on, on this or on
-another machine: copy the output folder. FOLDER holds the archives of the data, unpacked: ``faces-train``, ``cars-uiuc``,
-``plates-eu``, ``negatives-train`` and ``uci``. Every finished run is on disk at once. The parts:
+another machine: ``--keep FOLDER`` writes what is finished of each part into a small file there, and ``--take FOLDER`` takes it
+up. The folder of data holds their archives, unpacked: ``faces-train``, ``cars-uiuc``, ``plates-eu``, ``negatives-train`` and
+``uci``. Every finished run is on disk at once. The parts:
 
 =================  ===================================================================================  =====
 part               what                                                                                 hours
@@ -28,9 +29,11 @@ from __future__ import annotations
 
 import argparse
 import csv
+import gzip
 import io
 import json
 import sys
+import tarfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -53,6 +56,7 @@ from vjcascade.comparison import (
     results_json,
 )
 from vjcascade.comparison.design import Contender, Rule
+from vjcascade.comparison.full import FOUND_NAME
 from vjcascade.comparison.full_results import full_csv, full_json
 from vjcascade.comparison.run_cache import RUNS_NAME
 from vjcascade.errors import CascadeError
@@ -68,6 +72,9 @@ from vjcascade.types import Size
 RESULTS_NAME, FULL_NAME = "results.json", "full.json"
 
 CONTRASTS_NAME = "contrasts.toml"
+
+KEPT_SUFFIXES = {".json", ".jsonl", ".xml"}
+"""Of files that are kept to go on with: no windows of photos."""
 
 PHOTOS_MEMORY = 2**30
 
@@ -163,6 +170,18 @@ def main() -> None:
     parser.add_argument(
         "--estimate", action="store_true", help="run nothing, and say how long the rest takes"
     )
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        metavar="FOLDER",
+        help="run nothing, and write what is finished there, to go on with",
+    )
+    parser.add_argument(
+        "--take",
+        type=Path,
+        metavar="FOLDER",
+        help="run nothing, and unpack what was kept there into the output",
+    )
     parser.add_argument("--publish", type=Path, metavar="FOLDER", help="run nothing, and write tables there")
     arguments = parser.parse_args()
     parts = {part.name: part for part in all_parts(arguments.data, arguments.threads, small=arguments.small)}
@@ -173,6 +192,10 @@ def main() -> None:
     try:
         if arguments.estimate:
             print("\n".join(estimate(part, arguments.output / part.name) for part in chosen))
+        elif arguments.keep:
+            keep(chosen, arguments.output, arguments.keep)
+        elif arguments.take:
+            take(chosen, arguments.output, arguments.take)
         elif arguments.publish:
             publish(chosen, arguments.output, arguments.publish)
         else:
@@ -217,6 +240,48 @@ def estimate(part: Part, folder: Path) -> str:
         f"{part.name}: {len(lines):,} of {part.n_runs:,} runs are there, {there:.2f} processor hours of boosting; about "
         f"{rest:.2f} for the rest"
     )
+
+
+def keep(parts: Sequence[Part], output: Path, folder: Path) -> None:
+    """Write what is finished of each part into an archive: results and models, no pictures."""
+    for part in parts:
+        own = output / part.name
+        whole = [path.parent for path in own.glob(f"full/*/{FOUND_NAME}")]
+        files = [
+            own / PROBE_NAME,
+            own / RUNS_NAME,
+            *(path for one in whole for path in sorted(one.iterdir())),
+        ]
+        files = [path for path in files if path.suffix in KEPT_SUFFIXES and path.is_file()]
+        if not whole and own / RUNS_NAME not in files:
+            continue
+        packed = io.BytesIO()
+        with (
+            gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as file,
+            tarfile.open(fileobj=file, mode="w") as archive,
+        ):
+            for path in files:
+                entry = tarfile.TarInfo(path.relative_to(output).as_posix())
+                data = path.read_bytes()
+                entry.size = len(data)
+                archive.addfile(entry, io.BytesIO(data))
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomic(folder / f"{part.name}.tar.gz", packed.getvalue())
+        print(
+            f"{part.name}: {len(files)} files, {len(packed.getvalue()):,} bytes, in {folder / part.name}.tar.gz"
+        )
+
+
+def take(parts: Sequence[Part], output: Path, folder: Path) -> None:
+    """Unpack what was kept of each part, if nothing of it is there."""
+    for part in parts:
+        path, own = folder / f"{part.name}.tar.gz", output / part.name
+        if path.exists() and (own / PROBE_NAME).exists():
+            print(f"{part.name}: {own} was begun already; nothing is taken from {path}")
+        elif path.exists():
+            with tarfile.open(path) as archive:
+                archive.extractall(output, filter="data")
+            print(f"{part.name}: taken from {path}")
 
 
 def publish(parts: Sequence[Part], output: Path, folder: Path) -> None:

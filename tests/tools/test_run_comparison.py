@@ -76,6 +76,43 @@ def test_tables_are_run_gone_on_with_and_published(call, tmp_path):
     assert "parkinsons" in json.loads((published / "provenance.json").read_text())["tables-cost.csv"]["data"]
 
 
+def test_what_is_finished_goes_on_elsewhere(call, tmp_path):
+    """Kept in an archive without links, it is the same again; what is there already is left alone."""
+    call("--only", "tables")
+    own = tmp_path / "out" / "tables"
+    lines = (own / RUNS_NAME).read_bytes().splitlines(keepends=True)
+    (own / RUNS_NAME).write_bytes(b"".join(lines[:-2]))
+    assert "tables: 2 files" in call("--keep", tmp_path / "kept")
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["tables.tar.gz"]
+    first = (tmp_path / "kept" / "tables.tar.gz").read_bytes()
+    call("--keep", tmp_path / "kept")
+    assert (tmp_path / "kept" / "tables.tar.gz").read_bytes() == first
+    assert "was begun already" in call("--take", tmp_path / "kept")
+    shutil.rmtree(own)
+    assert "tables: taken from" in call("--take", tmp_path / "kept")
+    assert (own / RUNS_NAME).read_bytes() == b"".join(lines[:-2])
+    call("--only", "tables")
+    assert len((own / RUNS_NAME).read_bytes().splitlines()) == len(lines)
+
+
+def test_of_cascades_the_finished_ones_are_kept(call, tmp_path):
+    done, begun = (
+        tmp_path / "out" / "cascades-cars" / "full" / name for name in ("adaboost-0", "adaboost-1")
+    )
+    for folder in (done, begun):
+        folder.mkdir(parents=True)
+        for name in ("cascade.xml", "state.json", "negatives-2.npz"):
+            (folder / name).write_text(name)
+    (done / runs.FOUND_NAME).write_text("{}")
+    (tmp_path / "out" / "cascades-cars" / runs.PROBE_NAME).write_text("{}")
+    call("--keep", tmp_path / "kept")
+    shutil.rmtree(tmp_path / "out")
+    call("--take", tmp_path / "kept")
+    files = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert {path.name for path in files} == {"cascade.xml", "state.json", "scenes.json", "probe.json"}
+    assert begun not in {path.parent for path in files}
+
+
 def test_other_code_must_not_go_on(call, monkeypatch, tmp_path):
     call("--only", "tables")
     before = (tmp_path / "out" / "tables" / RUNS_NAME).read_bytes()
