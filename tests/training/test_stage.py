@@ -96,6 +96,52 @@ def test_one_held_out_positive_may_be_missed_where_there_are_too_few(rng, n_held
         assert result.tuned.hit_rate == 1 - n_missed / n_held_out
 
 
+@pytest.fixture
+def odd(rng, windows):
+    """Nine held-out crops with four copies each, of which the one numbered 7 is a negative print."""
+    positives = doubles.hard_data(rng, n_positives=106)[0].windows
+    held_out = positives[70:106].copy()
+    crops = np.tile(np.arange(9), 4)
+    held_out[crops == 7] = 255 - held_out[crops == 7]
+    order = rng.permutation(len(crops))
+    return replace(windows, held_out_positives=held_out[order], held_out_crops=crops[order])
+
+
+STRICT = replace(SETTINGS, hit_rate=0.99, max_weak=12, false_alarm_rate=0.4, baseline=False)
+
+
+def test_a_crop_unlike_the_others_is_given_up_where_it_alone_makes_a_stage_miss_its_target(odd, monkeypatch):
+    monkeypatch.setattr(stage, "MIN_TO_TUNE_ON", 20)
+    kept, without = train(odd, STRICT), train(replace(odd, may_give_up=1), STRICT)
+    assert kept.given_up == ()
+    assert kept.tuned.false_alarm_rate > STRICT.false_alarm_rate
+    assert without.given_up == (7,)
+    assert without.tuned.false_alarm_rate <= STRICT.false_alarm_rate
+    rate = f"{kept.tuned.false_alarm_rate:.1%}"
+    assert without.ended_by == f"1 held-out crop given up: {rate} of the negatives would pass otherwise"
+    others = odd.held_out_positives[odd.held_out_crops != 7]
+    assert pass_rate(without.stage, others) >= 1 - 1 / len(others)
+    assert pass_rate(without.stage, odd.held_out_positives) == without.tuned.hit_rate < kept.tuned.hit_rate
+
+
+def test_a_crop_that_was_given_up_before_decides_nothing(odd, monkeypatch):
+    monkeypatch.setattr(stage, "MIN_TO_TUNE_ON", 20)
+    before = replace(odd, held_out_crops=np.where(odd.held_out_crops == 7, -1, odd.held_out_crops))
+    result = train(before, STRICT)
+    assert result.ended_by == "targets reached"
+    assert result.tuned.threshold == train(replace(odd, may_give_up=1), STRICT).tuned.threshold
+
+
+def test_no_crop_is_given_up_where_that_brings_too_little(odd, monkeypatch):
+    """With two odd crops, one of them is not worth it, and both are if both may be."""
+    monkeypatch.setattr(stage, "MIN_TO_TUNE_ON", 20)
+    held_out = odd.held_out_positives.copy()
+    held_out[odd.held_out_crops == 2] = 255 - held_out[odd.held_out_crops == 2]
+    two = replace(odd, held_out_positives=held_out)
+    assert train(replace(two, may_give_up=1), STRICT).given_up == ()
+    assert sorted(train(replace(two, may_give_up=2), STRICT).given_up) == [2, 7]
+
+
 @pytest.mark.parametrize(
     ("booster", "max_depth"),
     [*((name, 1) for name in booster_names()), ("cost-generalized", 2), ("gentle", 3), ("adaboostdb", 2)],

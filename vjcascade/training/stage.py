@@ -45,6 +45,9 @@ PATIENCE = 40
 EASED = 0.02
 """So many more positives may be missed where progress is looked for: the rate at the target hangs on the worst few."""
 
+WORTH_GIVING_UP = 0.5
+"""A crop is given up where a stage that misses its target lets so small a share of its false alarms pass without it."""
+
 FALSE_ALARMS_EXPECTED = 10
 """A false-alarm rate counts as measured where the target would leave at least so many false alarms."""
 
@@ -62,6 +65,11 @@ class StageWindows:
     stayed : ndarray of shape (n_stayed,), dtype intp, or None
         What the first of the training windows, positives before negatives, were among those of the stage before, as
         indices. None if this is the first stage of a run.
+    held_out_crops : ndarray of shape (n,), dtype intp, or None
+        Of which crop each held-out positive is a copy, or it itself; -1 where that was given up. None if each is a crop
+        of its own.
+    may_give_up : int
+        So many crops may be given up.
     """
 
     positives: NDArray[np.uint8]
@@ -69,6 +77,8 @@ class StageWindows:
     held_out_positives: NDArray[np.uint8]
     held_out_negatives: NDArray[np.uint8]
     stayed: NDArray[np.intp] | None = None
+    held_out_crops: NDArray[np.intp] | None = None
+    may_give_up: int = 0
 
     def all_positives(self, places: NDArray[np.intp]) -> NDArray[np.uint8]:
         """Return positives by their places among those to train on and, after them, those held out."""
@@ -109,6 +119,8 @@ class StageResult:
         The training negatives that score best, the best first.
     missed : ndarray of shape (n, h, w), dtype uint8
         Positives, held out or trained on, that the stage rejects, the lowest scores first; the worst only.
+    given_up : tuple of int
+        Held-out crops that no longer decide where thresholds lie.
     """
 
     stage: Stage
@@ -121,6 +133,7 @@ class StageResult:
     passed: StagePassed
     false_alarms: NDArray[np.uint8]
     missed: NDArray[np.uint8]
+    given_up: tuple[int, ...] = ()
 
 
 class _Scores:
@@ -159,12 +172,12 @@ class _Panel:
         held_out = windows.held_out_positives, windows.held_out_negatives
         self._training = _Scores(samples.integrals, samples.n_positives)
         self._held_out = _Scores.of(*held_out, tilted=tilted)
-        n_held_out = len(held_out[0])
-        enough_positives = (
-            n_held_out >= MIN_TO_TUNE_ON or n_allowed_misses(n_held_out, settings.hit_rate) >= 1
-        )
-        # The last of them may be an odd one: it alone must not decide where the threshold lies.
-        self._hit_rate = min(settings.hit_rate, 1 - 1 / n_held_out) if enough_positives else settings.hit_rate
+        crops = windows.held_out_crops
+        self._crops = np.arange(len(held_out[0])) if crops is None else crops
+        self._decides = self._crops >= 0
+        n_decide = int(np.count_nonzero(self._decides))
+        enough_positives = n_decide >= MIN_TO_TUNE_ON or n_allowed_misses(n_decide, settings.hit_rate) >= 1
+        self._hit_rate = settings.hit_rate
         enough_negatives = len(held_out[1]) * settings.false_alarm_rate >= FALSE_ALARMS_EXPECTED
         self.hit_rate_on = "held-out" if enough_positives else "training"
         self.false_alarm_rate_on = "held-out" if enough_negatives else "training"
@@ -179,13 +192,34 @@ class _Panel:
         Training positives score better than new ones will: tuned on them, it may fall below the natural
         threshold but not rise above it.
         """
-        tuned = _file_threshold(hit_rate_threshold(self._positives(), self._hit_rate))
+        tuned = self._threshold_for(0.0)
         return tuned if self.hit_rate_on == "held-out" else min(tuned, NATURAL_THRESHOLD)
 
     def eased_false_alarm_rate(self) -> float:
         """Return the false-alarm rate where `EASED` more positives may be missed than are allowed."""
-        eased = _file_threshold(hit_rate_threshold(self._positives(), max(self._hit_rate - EASED, EASED)))
-        return self.rates(eased).false_alarm_rate
+        return self.rates(self._threshold_for(EASED)).false_alarm_rate
+
+    def give_up(self, crops: Sequence[int]) -> None:
+        """Let held-out crops and their copies no longer decide where thresholds lie."""
+        self._decides = self._decides & ~np.isin(self._crops, crops)
+
+    def hindrances(self, n_most: int, enough: float) -> tuple[int, ...]:
+        """Return the held-out crops without which so few false alarms pass; none if these would be too many crops."""
+        decided, found = self._decides, list[int]()
+        while len(found) < n_most and self.hit_rate_on == "held-out":
+            left, rates = self._decides, {}
+            for crop in np.unique(self._crops[left]).tolist():
+                self._decides = left & (self._crops != crop)
+                rates[crop] = self.rates(self.tuned_threshold()).false_alarm_rate
+            worst = min(rates, key=rates.__getitem__)
+            found.append(worst)
+            self._decides = left & (self._crops != worst)
+            if rates[worst] <= enough:
+                break
+        else:
+            found = []
+        self._decides = decided
+        return tuple(found)
 
     def rates(self, threshold: np.float32) -> Rates:
         """Return the rates at a threshold as written to files."""
@@ -215,6 +249,17 @@ class _Panel:
 
     def _positives(self) -> NDArray[np.float64]:
         return (self._held_out if self.hit_rate_on == "held-out" else self._training).positives
+
+    def _threshold_for(self, more_misses: float) -> np.float32:
+        """Return the threshold at which so large a share more may be missed than the hit rate allows."""
+        positives, hit_rate = self._positives(), self._hit_rate
+        if self.hit_rate_on == "held-out":
+            positives = positives[self._decides]
+            # The last of them may be an odd one: it alone must not decide where the threshold lies.
+            hit_rate = min(hit_rate, 1 - 1 / len(positives))
+        if more_misses:
+            hit_rate = max(hit_rate - more_misses, more_misses)
+        return _file_threshold(hit_rate_threshold(positives, hit_rate))
 
 
 class StageTrainer:
@@ -292,7 +337,8 @@ class StageTrainer:
             integrals = WindowIntegrals.of(training, tilted=self._tilted)
             samples, search = self._prepared(training, integrals, windows, stack)
         with clock.part("boosting"):
-            weak, ended_by, panel = _grow(search, samples, windows, settings, number, progress)
+            grown = _grow(search, samples, windows, settings, number, progress)
+        weak, panel = grown.weak, grown.panel
         if not weak:
             return None
         baseline = None
@@ -300,6 +346,7 @@ class StageTrainer:
             with clock.part("baseline"):
                 compared = ProgressReporter(f"stage {number}: comparing with plain AdaBoost", self._listener)
                 panel_of_baseline = _Panel(samples, windows, settings)
+                panel_of_baseline.give_up(grown.given_up)
                 baseline = _baseline(search, panel_of_baseline, settings, len(weak), compared)
         threshold = panel.tuned_threshold()
         return StageResult(
@@ -309,10 +356,11 @@ class StageTrainer:
             baseline=baseline,
             hit_rate_on=panel.hit_rate_on,
             false_alarm_rate_on=panel.false_alarm_rate_on,
-            ended_by=ended_by,
+            ended_by=grown.ended_by,
             passed=panel.passed(threshold),
             false_alarms=windows.negatives[panel.worst_negatives()],
             missed=windows.all_positives(panel.worst_positives(threshold)),
+            given_up=grown.given_up,
         )
 
     def _prepared(
@@ -332,6 +380,16 @@ class StageTrainer:
         return values, stack.enter_context(sharded)
 
 
+@dataclass(frozen=True, eq=False)
+class _Grown:
+    """A stage's weak classifiers, why there are no more, what they score, and the crops that were given up for it."""
+
+    weak: list[WeakClassifier]
+    ended_by: str
+    panel: _Panel
+    given_up: tuple[int, ...] = ()
+
+
 def _grow(
     search: Search,
     samples: WindowValues,
@@ -339,12 +397,13 @@ def _grow(
     settings: TrainingSettings,
     number: int,
     progress: ProgressReporter,
-) -> tuple[list[WeakClassifier], str, _Panel]:
-    """Add weak classifiers until the targets hold or no more help; return them, why it ended, and their scores."""
+) -> _Grown:
+    """Add weak classifiers until the targets hold or no more help."""
     panel = _Panel(samples, windows, settings)
     booster = make_booster(settings.booster, settings.costs, settings.max_weak)
     weak: list[WeakClassifier] = []
     least, n_best, least_eased, n_progress = np.inf, 0, np.inf, 0
+    ended_by = "no further weak classifier is better than chance"
     for one in islice(boost(search, booster, max_depth=settings.max_depth), settings.max_weak):
         weak.append(one)
         panel.add(one)
@@ -353,9 +412,9 @@ def _grow(
         progress.report(len(weak), settings.max_weak, so_far)
         progress.listener(RoundDone(number, len(weak), rates, panel.rates(NATURAL_THRESHOLD)))
         if rates.false_alarm_rate <= settings.false_alarm_rate:
-            return weak, "targets reached", panel
+            return _Grown(weak, "targets reached", panel)
         if one.perfect:
-            return weak, "every training window is classified rightly", panel
+            return _Grown(weak, "every training window is classified rightly", panel)
         if rates.false_alarm_rate < least:
             least, n_best, n_progress = rates.false_alarm_rate, len(weak), len(weak)
         if (eased := panel.eased_false_alarm_rate()) < least_eased:
@@ -364,10 +423,37 @@ def _grow(
             best = _Panel(samples, windows, settings)
             for kept in weak[:n_best]:
                 best.add(kept)
-            return weak[:n_best], f"{PATIENCE} more weak classifiers let no fewer false alarms pass", best
-    if len(weak) == settings.max_weak:
-        return weak, f"{settings.max_weak} weak classifiers, the most allowed", panel
-    return weak, "no further weak classifier is better than chance", panel
+            reason = f"{PATIENCE} more weak classifiers let no fewer false alarms pass"
+            ended = _Grown(weak[:n_best], reason, best)
+            break
+    else:
+        if len(weak) == settings.max_weak:
+            ended_by = f"{settings.max_weak} weak classifiers, the most allowed"
+        ended = _Grown(weak, ended_by, panel)
+    without = _Panel(samples, windows, settings)
+    return _without_hindrances(ended, weak, panel, without, windows.may_give_up, settings)
+
+
+def _without_hindrances(
+    ended: _Grown,
+    weak: list[WeakClassifier],
+    panel: _Panel,
+    without: _Panel,
+    n_most: int,
+    settings: TrainingSettings,
+) -> _Grown:
+    """Return a stage that missed its target as it is better without some held-out crops, or as it is."""
+    otherwise = ended.panel.rates(ended.panel.tuned_threshold()).false_alarm_rate
+    enough = max(settings.false_alarm_rate, WORTH_GIVING_UP * otherwise)
+    given_up = panel.hindrances(n_most, enough) if weak else ()
+    without.give_up(given_up)
+    for n, one in enumerate(weak if given_up else (), 1):
+        without.add(one)
+        if without.rates(without.tuned_threshold()).false_alarm_rate <= enough:
+            crops = pluralize(len(given_up), "held-out crop")
+            reason = f"{crops} given up: {otherwise:.1%} of the negatives would pass otherwise"
+            return _Grown(weak[:n], reason, without, given_up)
+    return ended
 
 
 def _as_stage(pool: NDArray[np.void], weak: Sequence[WeakClassifier], threshold: np.float32) -> Stage:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
+from vjcascade.boosters.thresholds import n_allowed_misses
 from vjcascade.cascade import Cascade
 from vjcascade.detection.scanner import evaluate_windows
 from vjcascade.errors import TrainingError
 from vjcascade.training.data.training_data import TrainingData
 from vjcascade.training.mining.retained_negatives import RetainedNegatives
+from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.stage import StagePassed, StageWindows
+
+MIN_TO_GIVE_UP_ONE = 5
+"""Of fewer held-out crops, each is too large a share to be given up."""
 
 
 class Survivors:
@@ -29,6 +36,8 @@ class Survivors:
         False alarms of its last stage.
     n_threads : int
         Threads; the result does not depend on it.
+    given_up : collection of str
+        Names of held-out crops that no longer decide where thresholds lie.
 
     Attributes
     ----------
@@ -41,9 +50,17 @@ class Survivors:
     """
 
     def __init__(
-        self, data: TrainingData, cascade: Cascade, retained: RetainedNegatives, n_threads: int
+        self,
+        data: TrainingData,
+        cascade: Cascade,
+        retained: RetainedNegatives,
+        n_threads: int,
+        given_up: Collection[str] = (),
     ) -> None:
         self._data = data
+        names = data.held_out_names or tuple(map(str, range(len(data.held_out_positives))))
+        self._names, self._crops = np.unique(np.array(names, np.str_), return_inverse=True)
+        self._given_up = set(given_up) & set(self._names.tolist())
         self.stayed: NDArray[np.intp] | None = None
         self.positives = _passing(cascade, data.positives, n_threads)
         self.held_out_positives = _passing(cascade, data.held_out_positives, n_threads)
@@ -65,6 +82,31 @@ class Survivors:
         """How many held-out positives are crops, not copies of crops, and how many of these pass all stages."""
         n_crops = len(self._data.held_out_positives) - self._data.n_held_out_copies
         return n_crops, int(np.count_nonzero(self.held_out_positives < n_crops))
+
+    @property
+    def deciding_crops(self) -> NDArray[np.intp]:
+        """For each held-out positive that passes all stages, its crop; -1 where that was given up."""
+        decides = ~np.isin(self._names, list(self._given_up))
+        crops = self._crops[self.held_out_positives]
+        return np.where(decides[crops], crops, -1)
+
+    def may_give_up(self, settings: TrainingSettings) -> int:
+        """Return how many more held-out crops may be given up.
+
+        The hit rate of a stage allows none of few crops to be missed, but that of all stages together allows some. They
+        are lost where a stage would miss its target otherwise.
+        """
+        n_crops = len(self._names)
+        if n_crops < MIN_TO_GIVE_UP_ONE or n_allowed_misses(n_crops, settings.hit_rate) > 0:
+            return 0
+        allowed = n_allowed_misses(n_crops, settings.hit_rate**settings.max_stages)
+        return max(allowed, 1) - len(self._given_up)
+
+    def give_up(self, crops: Sequence[int]) -> tuple[str, ...]:
+        """Take note that held-out crops no longer decide where thresholds lie; return their names."""
+        names = tuple(self._names[list(crops)].tolist())
+        self._given_up.update(names)
+        return names
 
     def positive_windows(self) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
         """Return the positives that pass all stages: those to train on, and those that are held out.

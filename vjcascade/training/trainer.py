@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -144,7 +144,8 @@ def train_stages(  # noqa: PLR0913  where all of a run comes together
         listener,
         cluster,
     )
-    survivors = Survivors(data, state.cascade, state.retained, n_threads)
+    given_up = [name for record in state.records for name in record.given_up]
+    survivors = Survivors(data, state.cascade, state.retained, n_threads, given_up)
     gauge = Gauge(data, state, validation, n_threads, listener)
     gauge.measure_base()
     state.begin()
@@ -167,7 +168,13 @@ def train_stages(  # noqa: PLR0913  where all of a run comes together
                     cascade, state.records, survivors.retained, n_negatives
                 )
             windows = StageWindows(
-                positives, negatives.windows, held_out_positives, held_out.windows, survivors.stayed
+                positives,
+                negatives.windows,
+                held_out_positives,
+                held_out.windows,
+                survivors.stayed,
+                survivors.deciding_crops,
+                survivors.may_give_up(settings),
             )
             result = _checked(trainer.train(windows, number, clock), windows, settings)
             survivors.update(windows, result.passed)
@@ -184,19 +191,31 @@ def train_stages(  # noqa: PLR0913  where all of a run comes together
         gauge.take_rate(negatives.pass_rate)
         state.save(longer, record, survivors.retained)
         listener(_stage_done(record, settings, clock, negatives, result))
-        if record.n_weak == 1 and record.tuned.false_alarm_rate == 0:
-            listener(Note(f"stage {number}: {_TOO_EASY}"))
-        if record.tuned.false_alarm_rate > MISSED_TARGET * settings.false_alarm_rate:
-            listener(
-                Note(
-                    f"stage {number}: {record.tuned.false_alarm_rate:.1%} of the negatives still pass, and "
-                    f"{settings.false_alarm_rate:.1%} is the target ({record.ended_by}): such stages cost time and "
-                    "reject little; more crops, or more features, may separate objects from such backgrounds"
-                )
-            )
+        for text in _remarks(record, settings):
+            listener(Note(f"stage {number}: {text}"))
     n_stages = pluralize(state.cascade.n_stages, "stage")
     listener(Ended(gauge.with_outcome(f"training ended with {n_stages}: {finished}")))
     return state.cascade
+
+
+def _remarks(record: StageRecord, settings: TrainingSettings) -> Iterator[str]:
+    """Say what is odd about a stage."""
+    false_alarm_rate = record.tuned.false_alarm_rate
+    if record.n_weak == 1 and false_alarm_rate == 0:
+        yield _TOO_EASY
+    if names := record.given_up:
+        it, is_, them = ("it", "is", "it") if len(names) == 1 else ("they", "are", "them")
+        yield (
+            f"{record.ended_by}, as {', '.join(names)} {is_} unlike the other crops. {false_alarm_rate:.1%} pass now; "
+            f"from here on, stages may miss {them} and objects that look alike. More crops like {them} help, or leave "
+            f"{them} out if {it} {is_} no good example"
+        )
+    elif false_alarm_rate > MISSED_TARGET * settings.false_alarm_rate:
+        yield (
+            f"{false_alarm_rate:.1%} of the negatives still pass, and {settings.false_alarm_rate:.1%} is the target "
+            f"({record.ended_by}): such stages cost time and reject little; more crops, or more features, may separate "
+            "objects from such backgrounds"
+        )
 
 
 def _checked(result: StageResult | None, windows: StageWindows, settings: TrainingSettings) -> StageResult:
@@ -286,6 +305,7 @@ def _record(
         overall_false_alarm_rate=negatives.pass_rate * max(result.tuned.false_alarm_rate, 1 / len(measured)),
         overall_held_out_hit_rate=held_out,
         ended_by=result.ended_by,
+        given_up=survivors.give_up(result.given_up),
     )
 
 

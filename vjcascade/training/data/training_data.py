@@ -49,6 +49,8 @@ class TrainingData:
         Photos without objects.
     n_copies, n_held_out_copies : int
         How many of the positives, the last ones, are altered copies of the others.
+    held_out_names : tuple of str
+        Name of the crop that each held-out positive is, or is a copy of; empty if unknown.
     further_photos : BackgroundImages or None
         Those among the photos to train on that come from further sources.
     """
@@ -59,6 +61,7 @@ class TrainingData:
     held_out_photos: BackgroundImages
     n_copies: int = 0
     n_held_out_copies: int = 0
+    held_out_names: tuple[str, ...] = ()
     further_photos: BackgroundImages | None = None
 
     @classmethod
@@ -105,6 +108,7 @@ class TrainingData:
             photos.subset(away),
             int(np.count_nonzero(train >= positives.n_crops)),
             int(np.count_nonzero(held_out >= positives.n_crops)),
+            tuple(positives.names[i] for i in held_out),
             more_photos if more_photos else None,
         )
 
