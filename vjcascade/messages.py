@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
@@ -117,3 +117,15 @@ def one_line(text: str) -> str:
     a\nb.png: is empty
     """
     return printable(text).replace("\n", r"\n")
+
+
+def few_names(names: Sequence[str], n: int = 5) -> str:
+    """Return the first names of a list, and how many more there are.
+
+    Examples
+    --------
+    >>> few_names(["a.png", "b.png", "c.png"], 2)
+    'a.png, b.png and 1 more'
+    """
+    more = f" and {len(names) - n:,} more" if len(names) > n else ""
+    return ", ".join(names[:n]) + more

@@ -263,7 +263,7 @@ def test_bounds_of_histograms_that_are_not_kept_hold(rng, bins, monkeypatch, spl
 
 
 def test_samples_of_little_weight_are_left_out_as_far_as_is_tolerated():
-    found = QuantizedDifferences.of(np.array([0.01, -0.4, 0.0, 0.55, -0.03, 0.01]), 0.05)
+    found = QuantizedDifferences.of(np.array([0.01, -0.4, 0.0, 0.55, -0.03, 0.01]), 1.0, 0.05)
     assert found.samples.tolist() == [1, 3]
     assert found.units * found.unit == pytest.approx([-0.4, 0.55])
     assert found.error == pytest.approx(0.03, abs=1e-6)  # sums lack at most 0.02 upwards, 0.03 downwards

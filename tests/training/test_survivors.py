@@ -17,7 +17,6 @@ from vjcascade.training import survivors as module
 from vjcascade.training.data.training_data import TrainingData
 from vjcascade.training.events import MiningDone, StageDone
 from vjcascade.training.mining.retained_negatives import RetainedNegatives
-from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.stage import StagePassed, StageWindows
 from vjcascade.training.survivors import Survivors
 
@@ -122,25 +121,25 @@ def test_indices_follow_stage_after_stage(data, rng):
         assert survivors.held_out_hit_rate == len(passed.held_out_positives) / len(data.held_out_positives)
 
 
-def test_crops_given_up_decide_nothing_from_then_on(data):
+def test_crops_outliers_decide_nothing_from_then_on(data):
     """Copies have the names of their crops. Also after the run was interrupted, and where a name is unknown."""
     n = len(data.held_out_positives)
     named = replace(data, held_out_names=tuple(f"{i % 6}.png" for i in range(n)))
     start = named, Cascade(doubles.WINDOW), RetainedNegatives.none(doubles.WINDOW), 1
     survivors = Survivors(*start)
-    assert survivors.deciding_crops.tolist() == [i % 6 for i in range(n)]
-    assert survivors.may_give_up(TrainingSettings()) == 1
-    assert survivors.give_up((4,)) == ("4.png",)
+    assert survivors.tuning_crops.tolist() == [i % 6 for i in range(n)]
+    assert survivors.max_outliers(0.995) == 1
+    assert survivors.exclude((4,)) == ("4.png",)
     expected = [-1 if i % 6 == 4 else i % 6 for i in range(n)]
-    assert survivors.deciding_crops.tolist() == expected
-    assert survivors.may_give_up(TrainingSettings()) == 0
-    again = Survivors(*start, given_up=["4.png", "of another run.png"])
-    assert again.deciding_crops.tolist() == expected
-    assert again.may_give_up(TrainingSettings()) == 0
+    assert survivors.tuning_crops.tolist() == expected
+    assert survivors.max_outliers(0.995) == 0
+    again = Survivors(*start, outliers=["4.png", "of another run.png"])
+    assert again.tuning_crops.tolist() == expected
+    assert again.max_outliers(0.995) == 0
 
 
 @pytest.mark.parametrize(("n_crops", "expected"), [(4, 0), (5, 1), (40, 2), (199, 14), (200, 0)])
-def test_as_many_crops_may_be_given_up_as_all_stages_may_lose(data, n_crops, expected):
+def test_as_many_crops_may_be_outliers_as_all_stages_may_lose(data, n_crops, expected):
     """0.995 to the power of 15 stages is 0.928. With 200, a stage may miss one in any case."""
     windows = np.repeat(data.held_out_positives[:1], n_crops, axis=0)
     survivors = Survivors(
@@ -149,7 +148,8 @@ def test_as_many_crops_may_be_given_up_as_all_stages_may_lose(data, n_crops, exp
         RetainedNegatives.none(doubles.WINDOW),
         1,
     )
-    assert survivors.may_give_up(TrainingSettings()) == expected
+    assert survivors.max_outliers(0.995) == expected
+    assert survivors.max_outliers(1.0) == 0
 
 
 def test_a_run_without_positives_left_ends(data):

@@ -16,6 +16,7 @@ PART = N_BINS * GROUP
 """Items in a part of a group's histograms."""
 
 HALF = PART // 2
+"""Items of two halves that are folded together."""
 
 N_CUTS = (N_BINS - 1) * GROUP
 """Items of a group for cuts with bins on both sides."""

@@ -189,7 +189,8 @@ class WeightedError(_LineCriterion):
         super().__init__(lines, samples, round_, n_threads)
         a, b = lines[0]
         self._parts = a * round_.positive_part, b * round_.negative_part
-        self.ceiling = min(a * round_.positive_weight, b * round_.negative_weight)
+        self.weight_sums = np.array([a * round_.positive_weight, b * round_.negative_weight])
+        self.ceiling = float(self.weight_sums.min())
 
     @property
     def differences(self) -> Floats:
@@ -207,9 +208,7 @@ class WeightedError(_LineCriterion):
         values : ndarray of shape (n_groups, 8), dtype float64
             Output.
         """
-        round_ = self.round_
-        weight_sums = self.lines[0] * [round_.positive_weight, round_.negative_weight]
-        self.samples.splits.least_on_signed_line(weights, weight_sums, values)
+        self.samples.splits.least_on_signed_line(weights, self.weight_sums, values)
 
     def exact(self, features: NDArray[np.intp]) -> Floats:
         """Return the least errors, from sums of all weights."""

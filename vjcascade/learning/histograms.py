@@ -223,7 +223,10 @@ class Histograms:
     def _measure_afresh(self, criterion: WeightedError) -> Interval:
         """Bound the weighted errors of all features from histograms of signed weights, which never leave the cache."""
         words = self._bins.words
-        samples, units, unit, error = QuantizedDifferences.of(criterion.differences, self._tolerance)
+        all_weight = float(criterion.weight_sums.sum())
+        samples, units, unit, error = QuantizedDifferences.of(
+            criterion.differences, all_weight, self._tolerance
+        )
         columns = self._bins.columns[samples]
         order = np.argsort(columns, kind="stable")
         columns, units = columns[order], units[order]

@@ -148,8 +148,23 @@ class QuantizedDifferences(NamedTuple):
     error: float
 
     @classmethod
-    def of(cls, differences: Floats, tolerance: float) -> Self:
-        """Leave out the samples of least weight, whose sum is within a share of all weight, and quantize the others."""
+    def of(cls, differences: Floats, all_weight: float, tolerance: float) -> Self:
+        """Leave out the samples of least differences, and quantize the others.
+
+        Parameters
+        ----------
+        differences : ndarray of shape (n_samples,), dtype float64
+            Each sample's weight as a positive minus its weight as a negative.
+        all_weight : float
+            Sum of both classes' weights, which bounds errors of rounding.
+        tolerance : float
+            Share of the sum of all differences that may be left out.
+
+        Returns
+        -------
+        QuantizedDifferences
+            Of the samples that count.
+        """
         sizes = np.abs(differences)
         order = np.argsort(sizes, kind="stable")
         below = np.cumsum(sizes[order])
@@ -158,7 +173,7 @@ class QuantizedDifferences(NamedTuple):
         units = np.rint(differences[samples] / unit)
         off = differences.copy()
         off[samples] -= units * unit
-        error = max(np.maximum(off, 0).sum(), np.maximum(-off, 0).sum()) + ROUNDING * below[-1]
+        error = max(np.maximum(off, 0).sum(), np.maximum(-off, 0).sum()) + ROUNDING * all_weight
         return cls(samples, units.astype(np.int32), float(unit), float(error))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 
 from vjcascade.features import HaarMode
-from vjcascade.messages import duration, memory_size, pluralize
+from vjcascade.messages import duration, few_names, memory_size, pluralize
 from vjcascade.report.cost import ASSUMED_RATE, StageCost
 from vjcascade.report.training_run import Run
 from vjcascade.training.events import SceneFigures, StageRecord
@@ -180,6 +180,11 @@ def _findings(run: Run, last: StageRecord, settings: TrainingSettings) -> Iterat
         yield (
             f"False alarms stay above the stage's target in stage {stages}: more features (`{richer}`) or more crops "
             "may separate objects from background better."
+        )
+    if outliers := [name for record in run.records.values() for name in record.outliers]:
+        yield (
+            f"Thresholds are not tuned on {few_names(outliers)}, as other crops score far higher: add crops like these, "
+            "or remove these if they are no good examples."
         )
     if any(len(stage.false_alarms) for stage in run.history.stages.values()):
         yield "Look at the worst false alarms below: if they show the object, take their photos out of the negatives."

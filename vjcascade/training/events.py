@@ -128,9 +128,9 @@ class StageRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
         Why the stage stopped growing.
     scenes : SceneFigures or None
         What the cascade so far finds in the scenes that the run was given to validate with, if they were tried.
-    given_up : tuple of str
-        Names of held-out crops that no longer decide where thresholds lie, from this stage on: it would have missed its
-        target of false alarms because of them.
+    outliers : tuple of str
+        Names of held-out crops that thresholds are not tuned on, from this stage on: because of them, it would have
+        missed its target of false alarms.
 
     Examples
     --------
@@ -159,7 +159,7 @@ class StageRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     overall_held_out_hit_rate: Share | None
     ended_by: str
     scenes: SceneFigures | None = None
-    given_up: tuple[str, ...] = ()
+    outliers: tuple[str, ...] = ()
 
     @property
     def hit_rate_so_far(self) -> float:

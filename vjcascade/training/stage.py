@@ -45,8 +45,11 @@ PATIENCE = 40
 EASED = 0.02
 """So many more positives may be missed where progress is looked for: the rate at the target hangs on the worst few."""
 
-WORTH_GIVING_UP = 0.5
-"""A crop is given up where a stage that misses its target lets so small a share of its false alarms pass without it."""
+WORTH_EXCLUDING = 0.5
+"""Outliers are excluded if without them a stage meets its target, or passes at most this share of its false alarms."""
+
+MIN_CROPS_TO_EXCLUDE_ONE = 5
+"""Of fewer held-out crops, each is too large a share to be excluded."""
 
 FALSE_ALARMS_EXPECTED = 10
 """A false-alarm rate counts as measured where the target would leave at least so many false alarms."""
@@ -66,10 +69,9 @@ class StageWindows:
         What the first of the training windows, positives before negatives, were among those of the stage before, as
         indices. None if this is the first stage of a run.
     held_out_crops : ndarray of shape (n,), dtype intp, or None
-        Of which crop each held-out positive is a copy, or it itself; -1 where that was given up. None if each is a crop
-        of its own.
-    may_give_up : int
-        So many crops may be given up.
+        The crop that each held-out positive is, or is a copy of; -1 for outliers. None if each is a crop of its own.
+    max_outliers : int
+        So many more held-out crops may be excluded.
     """
 
     positives: NDArray[np.uint8]
@@ -78,7 +80,7 @@ class StageWindows:
     held_out_negatives: NDArray[np.uint8]
     stayed: NDArray[np.intp] | None = None
     held_out_crops: NDArray[np.intp] | None = None
-    may_give_up: int = 0
+    max_outliers: int = 0
 
     def all_positives(self, places: NDArray[np.intp]) -> NDArray[np.uint8]:
         """Return positives by their places among those to train on and, after them, those held out."""
@@ -119,8 +121,8 @@ class StageResult:
         The training negatives that score best, the best first.
     missed : ndarray of shape (n, h, w), dtype uint8
         Positives, held out or trained on, that the stage rejects, the lowest scores first; the worst only.
-    given_up : tuple of int
-        Held-out crops that no longer decide where thresholds lie.
+    outliers : tuple of int
+        Held-out crops that thresholds are no longer tuned on.
     """
 
     stage: Stage
@@ -133,7 +135,7 @@ class StageResult:
     passed: StagePassed
     false_alarms: NDArray[np.uint8]
     missed: NDArray[np.uint8]
-    given_up: tuple[int, ...] = ()
+    outliers: tuple[int, ...] = ()
 
 
 class _Scores:
@@ -167,6 +169,7 @@ class _Panel:
     """What an ensemble scores on the training and the held-out windows, and which of them a rate is taken from."""
 
     def __init__(self, samples: WindowValues, windows: StageWindows, settings: TrainingSettings) -> None:
+        self._data = samples, windows, settings
         self._pool = samples.pool
         tilted = family_of(samples.pool).has_tilted(samples.pool)
         held_out = windows.held_out_positives, windows.held_out_negatives
@@ -174,8 +177,8 @@ class _Panel:
         self._held_out = _Scores.of(*held_out, tilted=tilted)
         crops = windows.held_out_crops
         self._crops = np.arange(len(held_out[0])) if crops is None else crops
-        self._decides = self._crops >= 0
-        n_decide = int(np.count_nonzero(self._decides))
+        self._tunes = self._crops >= 0
+        n_decide = int(np.count_nonzero(self._tunes))
         enough_positives = n_decide >= MIN_TO_TUNE_ON or n_allowed_misses(n_decide, settings.hit_rate) >= 1
         self._hit_rate = settings.hit_rate
         enough_negatives = len(held_out[1]) * settings.false_alarm_rate >= FALSE_ALARMS_EXPECTED
@@ -199,27 +202,53 @@ class _Panel:
         """Return the false-alarm rate where `EASED` more positives may be missed than are allowed."""
         return self.rates(self._threshold_for(EASED)).false_alarm_rate
 
-    def give_up(self, crops: Sequence[int]) -> None:
-        """Let held-out crops and their copies no longer decide where thresholds lie."""
-        self._decides = self._decides & ~np.isin(self._crops, crops)
+    def unscored(self) -> _Panel:
+        """Return the panel of an ensemble without weak classifiers on the same windows."""
+        return _Panel(*self._data)
 
-    def hindrances(self, n_most: int, enough: float) -> tuple[int, ...]:
-        """Return the held-out crops without which so few false alarms pass; none if these would be too many crops."""
-        decided, found = self._decides, list[int]()
-        while len(found) < n_most and self.hit_rate_on == "held-out":
-            left, rates = self._decides, {}
-            for crop in np.unique(self._crops[left]).tolist():
-                self._decides = left & (self._crops != crop)
-                rates[crop] = self.rates(self.tuned_threshold()).false_alarm_rate
-            worst = min(rates, key=rates.__getitem__)
+    def exclude(self, crops: Sequence[int]) -> None:
+        """Tune thresholds no longer on held-out crops and their copies."""
+        self._tunes = self._tunes & ~np.isin(self._crops, crops)
+
+    def find_outliers(self, n_most: int, enough: float) -> tuple[int, ...]:
+        """Return the fewest held-out crops without which so few false alarms pass; none if these would be too many."""
+        before, found, rate = self._tunes, list[int](), np.inf
+        while rate > enough and len(found) < n_most and (left := self._crops_to_exclude()):
+            # Where no crop alone lowers the rate, the one that raises the threshold most.
+            rate, _, worst = min((*self._tuned_without(crop), crop) for crop in left)
             found.append(worst)
-            self._decides = left & (self._crops != worst)
-            if rates[worst] <= enough:
-                break
-        else:
-            found = []
-        self._decides = decided
-        return tuple(found)
+            self.exclude([worst])
+        self._tunes = before
+        if rate > enough:
+            return ()
+        for crop in found[:-1]:
+            if self._rate_without([one for one in found if one != crop]) <= enough:
+                found.remove(crop)
+        return tuple(sorted(found))
+
+    def _crops_to_exclude(self) -> list[int]:
+        """Return the crops that thresholds are tuned on, each of which may be excluded; none if they are too few."""
+        crops, sizes = np.unique(self._crops[self._tunes], return_counts=True)
+        if self.hit_rate_on != "held-out" or len(crops) < MIN_CROPS_TO_EXCLUDE_ONE:
+            return []
+        few: list[int] = crops[sizes.sum() - sizes >= MIN_TO_TUNE_ON].tolist()
+        return few
+
+    def _tuned_without(self, crop: int) -> tuple[float, float]:
+        """Return the false-alarm rate without a crop, and the threshold, the highest first."""
+        before = self._tunes
+        self.exclude([crop])
+        threshold = self.tuned_threshold()
+        self._tunes = before
+        return self.rates(threshold).false_alarm_rate, -float(threshold)
+
+    def _rate_without(self, crops: Sequence[int]) -> float:
+        """Return the false-alarm rate without some crops."""
+        before = self._tunes
+        self.exclude(crops)
+        rate = self.rates(self.tuned_threshold()).false_alarm_rate
+        self._tunes = before
+        return rate
 
     def rates(self, threshold: np.float32) -> Rates:
         """Return the rates at a threshold as written to files."""
@@ -254,7 +283,7 @@ class _Panel:
         """Return the threshold at which so large a share more may be missed than the hit rate allows."""
         positives, hit_rate = self._positives(), self._hit_rate
         if self.hit_rate_on == "held-out":
-            positives = positives[self._decides]
+            positives = positives[self._tunes]
             # The last of them may be an odd one: it alone must not decide where the threshold lies.
             hit_rate = min(hit_rate, 1 - 1 / len(positives))
         if more_misses:
@@ -346,7 +375,7 @@ class StageTrainer:
             with clock.part("baseline"):
                 compared = ProgressReporter(f"stage {number}: comparing with plain AdaBoost", self._listener)
                 panel_of_baseline = _Panel(samples, windows, settings)
-                panel_of_baseline.give_up(grown.given_up)
+                panel_of_baseline.exclude(grown.outliers)
                 baseline = _baseline(search, panel_of_baseline, settings, len(weak), compared)
         threshold = panel.tuned_threshold()
         return StageResult(
@@ -360,7 +389,7 @@ class StageTrainer:
             passed=panel.passed(threshold),
             false_alarms=windows.negatives[panel.worst_negatives()],
             missed=windows.all_positives(panel.worst_positives(threshold)),
-            given_up=grown.given_up,
+            outliers=grown.outliers,
         )
 
     def _prepared(
@@ -382,12 +411,12 @@ class StageTrainer:
 
 @dataclass(frozen=True, eq=False)
 class _Grown:
-    """A stage's weak classifiers, why there are no more, what they score, and the crops that were given up for it."""
+    """A stage's weak classifiers, why there are no more, what they score, and the held-out crops excluded for it."""
 
     weak: list[WeakClassifier]
     ended_by: str
     panel: _Panel
-    given_up: tuple[int, ...] = ()
+    outliers: tuple[int, ...] = ()
 
 
 def _grow(
@@ -414,13 +443,14 @@ def _grow(
         if rates.false_alarm_rate <= settings.false_alarm_rate:
             return _Grown(weak, "targets reached", panel)
         if one.perfect:
-            return _Grown(weak, "every training window is classified rightly", panel)
+            ended = _Grown(weak, "every training window is classified rightly", panel)
+            break
         if rates.false_alarm_rate < least:
             least, n_best, n_progress = rates.false_alarm_rate, len(weak), len(weak)
         if (eased := panel.eased_false_alarm_rate()) < least_eased:
             least_eased, n_progress = eased, len(weak)
         if len(weak) - n_progress >= PATIENCE:
-            best = _Panel(samples, windows, settings)
+            best = panel.unscored()
             for kept in weak[:n_best]:
                 best.add(kept)
             reason = f"{PATIENCE} more weak classifiers let no fewer false alarms pass"
@@ -430,30 +460,33 @@ def _grow(
         if len(weak) == settings.max_weak:
             ended_by = f"{settings.max_weak} weak classifiers, the most allowed"
         ended = _Grown(weak, ended_by, panel)
-    without = _Panel(samples, windows, settings)
-    return _without_hindrances(ended, weak, panel, without, windows.may_give_up, settings)
+    return _without_outliers(ended, weak, panel, windows.max_outliers, settings) if weak else ended
 
 
-def _without_hindrances(
-    ended: _Grown,
-    weak: list[WeakClassifier],
-    panel: _Panel,
-    without: _Panel,
-    n_most: int,
-    settings: TrainingSettings,
+def _without_outliers(
+    ended: _Grown, weak: list[WeakClassifier], panel: _Panel, n_most: int, settings: TrainingSettings
 ) -> _Grown:
-    """Return a stage that missed its target as it is better without some held-out crops, or as it is."""
-    otherwise = ended.panel.rates(ended.panel.tuned_threshold()).false_alarm_rate
-    enough = max(settings.false_alarm_rate, WORTH_GIVING_UP * otherwise)
-    given_up = panel.hindrances(n_most, enough) if weak else ()
-    without.give_up(given_up)
-    for n, one in enumerate(weak if given_up else (), 1):
-        without.add(one)
-        if without.rates(without.tuned_threshold()).false_alarm_rate <= enough:
-            crops = pluralize(len(given_up), "held-out crop")
-            reason = f"{crops} given up: {otherwise:.1%} of the negatives would pass otherwise"
-            return _Grown(weak[:n], reason, without, given_up)
-    return ended
+    """Return a stage that misses its target without the held-out crops that are to blame, if there are any."""
+    target = settings.false_alarm_rate
+    reached = ended.panel.rates(ended.panel.tuned_threshold()).false_alarm_rate
+    outliers = panel.find_outliers(n_most, max(target, WORTH_EXCLUDING * reached))
+    if not outliers:
+        return ended
+    panel, rates = panel.unscored(), list[float]()
+    panel.exclude(outliers)
+    for one in weak:
+        panel.add(one)
+        rates.append(panel.rates(panel.tuned_threshold()).false_alarm_rate)
+        if rates[-1] <= target:
+            break
+    n_kept = int(np.argmin(rates)) + 1
+    best = panel.unscored()
+    best.exclude(outliers)
+    for one in weak[:n_kept]:
+        best.add(one)
+    crops = pluralize(len(outliers), "held-out crop")
+    reason = f"{crops} excluded from tuning, with which {reached:.1%} of the negatives would pass"
+    return _Grown(weak[:n_kept], reason, best, outliers)
 
 
 def _as_stage(pool: NDArray[np.void], weak: Sequence[WeakClassifier], threshold: np.float32) -> Stage:

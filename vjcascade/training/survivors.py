@@ -13,11 +13,10 @@ from vjcascade.detection.scanner import evaluate_windows
 from vjcascade.errors import TrainingError
 from vjcascade.training.data.training_data import TrainingData
 from vjcascade.training.mining.retained_negatives import RetainedNegatives
-from vjcascade.training.settings import TrainingSettings
-from vjcascade.training.stage import StagePassed, StageWindows
+from vjcascade.training.stage import MIN_CROPS_TO_EXCLUDE_ONE, StagePassed, StageWindows
 
-MIN_TO_GIVE_UP_ONE = 5
-"""Of fewer held-out crops, each is too large a share to be given up."""
+USUAL_STAGES = 15
+"""Together, so many stages may lose as many held-out crops as may be excluded, however many there will be."""
 
 
 class Survivors:
@@ -36,8 +35,8 @@ class Survivors:
         False alarms of its last stage.
     n_threads : int
         Threads; the result does not depend on it.
-    given_up : collection of str
-        Names of held-out crops that no longer decide where thresholds lie.
+    outliers : collection of str
+        Names of held-out crops that thresholds are no longer tuned on.
 
     Attributes
     ----------
@@ -55,12 +54,12 @@ class Survivors:
         cascade: Cascade,
         retained: RetainedNegatives,
         n_threads: int,
-        given_up: Collection[str] = (),
+        outliers: Collection[str] = (),
     ) -> None:
         self._data = data
         names = data.held_out_names or tuple(map(str, range(len(data.held_out_positives))))
         self._names, self._crops = np.unique(np.array(names, np.str_), return_inverse=True)
-        self._given_up = set(given_up) & set(self._names.tolist())
+        self._outliers = set(outliers) & set(self._names.tolist())
         self.stayed: NDArray[np.intp] | None = None
         self.positives = _passing(cascade, data.positives, n_threads)
         self.held_out_positives = _passing(cascade, data.held_out_positives, n_threads)
@@ -84,28 +83,36 @@ class Survivors:
         return n_crops, int(np.count_nonzero(self.held_out_positives < n_crops))
 
     @property
-    def deciding_crops(self) -> NDArray[np.intp]:
-        """For each held-out positive that passes all stages, its crop; -1 where that was given up."""
-        decides = ~np.isin(self._names, list(self._given_up))
+    def tuning_crops(self) -> NDArray[np.intp]:
+        """For each held-out positive that passes all stages, its crop; -1 for outliers."""
+        is_outlier = np.isin(self._names, list(self._outliers))
         crops = self._crops[self.held_out_positives]
-        return np.where(decides[crops], crops, -1)
+        return np.where(is_outlier[crops], -1, crops)
 
-    def may_give_up(self, settings: TrainingSettings) -> int:
-        """Return how many more held-out crops may be given up.
+    def max_outliers(self, hit_rate: float) -> int:
+        """Return how many more held-out crops may be excluded from tuning: a share, but one at least.
 
-        The hit rate of a stage allows none of few crops to be missed, but that of all stages together allows some. They
-        are lost where a stage would miss its target otherwise.
+        Of few crops, the hit rate of a stage allows none to be missed, but that of `USUAL_STAGES` stages allows some.
+
+        Parameters
+        ----------
+        hit_rate : float
+            Of a stage.
+
+        Returns
+        -------
+        int
+            None where a stage may miss a crop anyway, or none at all.
         """
         n_crops = len(self._names)
-        if n_crops < MIN_TO_GIVE_UP_ONE or n_allowed_misses(n_crops, settings.hit_rate) > 0:
+        if n_crops < MIN_CROPS_TO_EXCLUDE_ONE or hit_rate == 1 or n_allowed_misses(n_crops, hit_rate) > 0:
             return 0
-        allowed = n_allowed_misses(n_crops, settings.hit_rate**settings.max_stages)
-        return max(allowed, 1) - len(self._given_up)
+        return max(n_allowed_misses(n_crops, hit_rate**USUAL_STAGES), 1) - len(self._outliers)
 
-    def give_up(self, crops: Sequence[int]) -> tuple[str, ...]:
-        """Take note that held-out crops no longer decide where thresholds lie; return their names."""
+    def exclude(self, crops: Sequence[int]) -> tuple[str, ...]:
+        """Take note that thresholds are no longer tuned on held-out crops; return their names."""
         names = tuple(self._names[list(crops)].tolist())
-        self._given_up.update(names)
+        self._outliers.update(names)
         return names
 
     def positive_windows(self) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:

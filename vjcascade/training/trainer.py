@@ -11,7 +11,7 @@ from vjcascade.cascade import Cascade
 from vjcascade.clusters import Cluster
 from vjcascade.errors import TrainingError
 from vjcascade.features.families import FAMILIES
-from vjcascade.messages import pluralize
+from vjcascade.messages import few_names, pluralize
 from vjcascade.parallel import checked_memory, checked_threads
 from vjcascade.training.checkpoint import RunState
 from vjcascade.training.data.training_data import TrainingData
@@ -144,8 +144,9 @@ def train_stages(  # noqa: PLR0913  where all of a run comes together
         listener,
         cluster,
     )
-    given_up = [name for record in state.records for name in record.given_up]
-    survivors = Survivors(data, state.cascade, state.retained, n_threads, given_up)
+    own_records = (record for record in state.records if record.stage > state.n_continued)
+    before = [name for record in own_records for name in record.outliers]
+    survivors = Survivors(data, state.cascade, state.retained, n_threads, before)
     gauge = Gauge(data, state, validation, n_threads, listener)
     gauge.measure_base()
     state.begin()
@@ -173,8 +174,8 @@ def train_stages(  # noqa: PLR0913  where all of a run comes together
                 held_out_positives,
                 held_out.windows,
                 survivors.stayed,
-                survivors.deciding_crops,
-                survivors.may_give_up(settings),
+                survivors.tuning_crops,
+                survivors.max_outliers(settings.hit_rate),
             )
             result = _checked(trainer.train(windows, number, clock), windows, settings)
             survivors.update(windows, result.passed)
@@ -186,7 +187,8 @@ def train_stages(  # noqa: PLR0913  where all of a run comes together
             listener(Ended(gauge.with_outcome(text)))
             return cascade
         longer = cascade.with_stage(result.stage)
-        record = _record(number, windows, negatives, result, survivors)
+        outliers = survivors.exclude(result.outliers)
+        record = _record(number, windows, negatives, result, survivors, outliers)
         record = gauge.with_scenes(record, longer, clock)
         gauge.take_rate(negatives.pass_rate)
         state.save(longer, record, survivors.retained)
@@ -203,14 +205,12 @@ def _remarks(record: StageRecord, settings: TrainingSettings) -> Iterator[str]:
     false_alarm_rate = record.tuned.false_alarm_rate
     if record.n_weak == 1 and false_alarm_rate == 0:
         yield _TOO_EASY
-    if names := record.given_up:
-        it, is_, them = ("it", "is", "it") if len(names) == 1 else ("they", "are", "them")
+    if record.outliers:
         yield (
-            f"{record.ended_by}, as {', '.join(names)} {is_} unlike the other crops. {false_alarm_rate:.1%} pass now; "
-            f"from here on, stages may miss {them} and objects that look alike. More crops like {them} help, or leave "
-            f"{them} out if {it} {is_} no good example"
+            f"{record.ended_by}; without, {false_alarm_rate:.1%} do. Objects like {few_names(record.outliers)} may be "
+            "missed from here on: add crops like these, or remove these if they are no good examples, and train again"
         )
-    elif false_alarm_rate > MISSED_TARGET * settings.false_alarm_rate:
+    if false_alarm_rate > MISSED_TARGET * settings.false_alarm_rate:
         yield (
             f"{false_alarm_rate:.1%} of the negatives still pass, and {settings.false_alarm_rate:.1%} is the target "
             f"({record.ended_by}): such stages cost time and reject little; more crops, or more features, may separate "
@@ -284,7 +284,12 @@ def _stage_done(
 
 
 def _record(
-    number: int, windows: StageWindows, negatives: Negatives, result: StageResult, survivors: Survivors
+    number: int,
+    windows: StageWindows,
+    negatives: Negatives,
+    result: StageResult,
+    survivors: Survivors,
+    outliers: tuple[str, ...],
 ) -> StageRecord:
     held_out, on_training = survivors.held_out_hit_rate, result.hit_rate_on == "training"
     measured = windows.negatives if result.false_alarm_rate_on == "training" else windows.held_out_negatives
@@ -305,7 +310,7 @@ def _record(
         overall_false_alarm_rate=negatives.pass_rate * max(result.tuned.false_alarm_rate, 1 / len(measured)),
         overall_held_out_hit_rate=held_out,
         ended_by=result.ended_by,
-        given_up=survivors.give_up(result.given_up),
+        outliers=outliers,
     )
 
 
