@@ -183,7 +183,7 @@ def _findings(run: Run, last: StageRecord, settings: TrainingSettings) -> Iterat
         )
     if outliers := [name for record in run.records.values() for name in record.outliers]:
         yield (
-            f"Thresholds are not tuned on {few_names(outliers)}, as other crops score far higher: add crops like these, "
+            f"Thresholds are not tuned on {few_names(outliers)}: other crops score far higher. Add crops like these, "
             "or remove these if they are no good examples."
         )
     if any(len(stage.false_alarms) for stage in run.history.stages.values()):
