@@ -47,6 +47,7 @@ from vjcascade.evaluation import (
 from vjcascade.exports.c_source import CSource
 from vjcascade.files import write_atomic
 from vjcascade.messages import duration, pluralize
+from vjcascade.parallel import default_threads
 from vjcascade.report.training_run import open_run
 from vjcascade.training import TrainingSettings
 from vjcascade.training.settings import Mirror
@@ -466,8 +467,8 @@ Finds {recipe.finds.format(c_bytes=f"{c_bytes(cascade):,}")}. Window {cascade.wi
 {recipe.terms}.
 
 ## How it was made
-`python tools/build_models.py {name} --data FOLDER` rebuilds it: {recipe.made}; {settings_of(cascade)}. It took {duration(seconds)} on two
-processors of a shared machine. Card written with Python {platform.python_version()}.
+`python tools/build_models.py {name} --data FOLDER` rebuilds it: {recipe.made}; {settings_of(cascade)}. It took {duration(seconds)} on
+{pluralize(default_threads(), "processor")} of a shared machine. Card written with Python {platform.python_version()}.
 
 ## Stages
 Hit rates on held-out crops and their copies, false-alarm rates on held-out negatives of the stage; "so far" is the whole cascade, its
