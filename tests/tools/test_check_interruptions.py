@@ -18,7 +18,7 @@ def check(program):
     return program("check_interruptions")
 
 
-@pytest.mark.parametrize(("kind", "n_files"), [("train", 7), ("tables", 6)])
+@pytest.mark.parametrize(("kind", "n_files"), [("train", 8), ("tables", 6)])
 def test_interrupted_runs_leave_what_an_undisturbed_one_leaves(run_program, kind, n_files):
     options = ("--kills", "1", "--disks", "1", "--at-once", "2", "--stages", "2", "--seed", "1")
     done = run_program("check_interruptions.py", "--kinds", kind, *options)
