@@ -202,9 +202,13 @@ class _Panel:
         """Return the false-alarm rate where `EASED` more positives may be missed than are allowed."""
         return self.rates(self._threshold_for(EASED)).false_alarm_rate
 
-    def unscored(self) -> _Panel:
-        """Return the panel of an ensemble without weak classifiers on the same windows."""
-        return _Panel(*self._data)
+    def rescored(self, weak: Sequence[WeakClassifier], excluded: Sequence[int] = ()) -> _Panel:
+        """Return a panel of the same windows with other weak classifiers, not tuned on some held-out crops."""
+        panel = _Panel(*self._data)
+        panel.exclude(excluded)
+        for one in weak:
+            panel.add(one)
+        return panel
 
     def exclude(self, crops: Sequence[int]) -> None:
         """Tune thresholds no longer on held-out crops and their copies."""
@@ -215,14 +219,14 @@ class _Panel:
         before, found, rate = self._tunes, list[int](), np.inf
         while rate > enough and len(found) < n_most and (left := self._crops_to_exclude()):
             # Where no crop alone lowers the rate, the one that raises the threshold most.
-            rate, _, worst = min((*self._tuned_without(crop), crop) for crop in left)
+            rate, _, worst = min((*self._tuned_without([crop]), crop) for crop in left)
             found.append(worst)
             self.exclude([worst])
         self._tunes = before
         if rate > enough:
             return ()
         for crop in found[:-1]:
-            if self._rate_without([one for one in found if one != crop]) <= enough:
+            if self._tuned_without([one for one in found if one != crop])[0] <= enough:
                 found.remove(crop)
         return tuple(sorted(found))
 
@@ -234,21 +238,13 @@ class _Panel:
         few: list[int] = crops[sizes.sum() - sizes >= MIN_TO_TUNE_ON].tolist()
         return few
 
-    def _tuned_without(self, crop: int) -> tuple[float, float]:
-        """Return the false-alarm rate without a crop, and the threshold, the highest first."""
+    def _tuned_without(self, crops: Sequence[int]) -> tuple[float, float]:
+        """Return the false-alarm rate without some crops, and minus the threshold."""
         before = self._tunes
-        self.exclude([crop])
+        self.exclude(crops)
         threshold = self.tuned_threshold()
         self._tunes = before
         return self.rates(threshold).false_alarm_rate, -float(threshold)
-
-    def _rate_without(self, crops: Sequence[int]) -> float:
-        """Return the false-alarm rate without some crops."""
-        before = self._tunes
-        self.exclude(crops)
-        rate = self.rates(self.tuned_threshold()).false_alarm_rate
-        self._tunes = before
-        return rate
 
     def rates(self, threshold: np.float32) -> Rates:
         """Return the rates at a threshold as written to files."""
@@ -450,9 +446,7 @@ def _grow(
         if (eased := panel.eased_false_alarm_rate()) < least_eased:
             least_eased, n_progress = eased, len(weak)
         if len(weak) - n_progress >= PATIENCE:
-            best = panel.unscored()
-            for kept in weak[:n_best]:
-                best.add(kept)
+            best = panel.rescored(weak[:n_best])
             reason = f"{PATIENCE} more weak classifiers let no fewer false alarms pass"
             ended = _Grown(weak[:n_best], reason, best)
             break
@@ -472,21 +466,16 @@ def _without_outliers(
     outliers = panel.find_outliers(n_most, max(target, WORTH_EXCLUDING * reached))
     if not outliers:
         return ended
-    panel, rates = panel.unscored(), list[float]()
-    panel.exclude(outliers)
+    panel, rates = panel.rescored([], outliers), list[float]()
     for one in weak:
         panel.add(one)
         rates.append(panel.rates(panel.tuned_threshold()).false_alarm_rate)
         if rates[-1] <= target:
             break
     n_kept = int(np.argmin(rates)) + 1
-    best = panel.unscored()
-    best.exclude(outliers)
-    for one in weak[:n_kept]:
-        best.add(one)
     crops = pluralize(len(outliers), "held-out crop")
     reason = f"{crops} excluded from tuning, with which {reached:.1%} of the negatives would pass"
-    return _Grown(weak[:n_kept], reason, best, outliers)
+    return _Grown(weak[:n_kept], reason, panel.rescored(weak[:n_kept], outliers), outliers)
 
 
 def _as_stage(pool: NDArray[np.void], weak: Sequence[WeakClassifier], threshold: np.float32) -> Stage:
