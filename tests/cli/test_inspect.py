@@ -41,6 +41,15 @@ def test_what_was_changed_after_training(run, tmp_path):
         assert (ran.code, "changed after" in ran.out) == (0, False)
 
 
+def test_crops_that_thresholds_are_not_tuned_on(run):
+    """Four of the shipped car model's, in stage 12."""
+    words = (
+        "thresholds are not tuned on, unlike the others: pos-111.pgm, pos-175.pgm, pos-211.pgm, pos-416.pgm\n"
+    )
+    assert words in run("inspect", "car").out
+    assert "not tuned on" not in run("inspect", "plate").out
+
+
 @pytest.mark.parametrize(
     "change",
     [

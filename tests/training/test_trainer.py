@@ -122,6 +122,23 @@ def test_more_stages_can_be_asked_for_later(tmp_path, whole):
     assert doubles.small_run(tmp_path, resume=True) == whole
 
 
+@pytest.mark.parametrize("outliers", [[], ["0", "7"]])
+def test_a_resumed_run_repeats_what_is_excluded_from_tuning(tmp_path, outliers):
+    with pytest.raises(Interruption):
+        doubles.small_run(tmp_path, listener=stop_after(2))
+    two = Cascade.load(tmp_path / MODEL_NAME)
+    two.metadata["stages"][1]["outliers"] = outliers
+    two.save(tmp_path / MODEL_NAME)
+    notes = []
+    doubles.small_run(
+        tmp_path,
+        resume=True,
+        listener=lambda event: notes.append(event.text) if isinstance(event, Note) else None,
+    )
+    words = "thresholds are not tuned on 0, 7, as in the stages before"
+    assert [note for note in notes if "not tuned on" in note] == ([words] if outliers else [])
+
+
 def test_seeds_matter(tmp_path, whole):
     other = doubles.small_run(tmp_path, replace(SETTINGS, seed=SETTINGS.seed + 1))
     assert other.partition(b"<stages>")[2] != whole.partition(b"<stages>")[2]

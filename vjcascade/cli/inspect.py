@@ -17,7 +17,7 @@ from vjcascade.cli.outputs import check_page, refuse_overwriting
 from vjcascade.errors import ModelError, SettingsError
 from vjcascade.files import write_atomic
 from vjcascade.formats.cascade_files import recorded_settings
-from vjcascade.messages import pluralize
+from vjcascade.messages import few_names, pluralize
 from vjcascade.types import FeatureType
 
 if TYPE_CHECKING:
@@ -235,6 +235,8 @@ def _record_lines(cascade: Cascade) -> Iterator[str]:
     )
     yield f"\n{legend(columns)}\n\n{header(columns)}"
     yield from (row(columns, record_cells(stage)) for stage in stages)
+    if outliers := [name for stage in stages for name in stage.get("outliers", ())]:
+        yield f"\nheld-out crops that thresholds are not tuned on, unlike the others: {few_names(outliers)}"
     n_after = cascade.n_stages - stages[-1]["stage"]
     if n_after:
         yield f"\nof the last {pluralize(n_after, 'stage')} there is no record; without them:"

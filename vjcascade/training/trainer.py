@@ -27,7 +27,7 @@ from vjcascade.training.events import (
 )
 from vjcascade.training.gains import why_no_longer_gains
 from vjcascade.training.gauge import Gauge
-from vjcascade.training.memory_plan import MemoryEstimate
+from vjcascade.training.memory_plan import MemoryEstimate, MemoryPlan
 from vjcascade.training.mining.negatives import Negatives, NegativesSearch, search_memory
 from vjcascade.training.settings import TrainingSettings
 from vjcascade.training.stage import MIN_TO_TUNE_ON, StageResult, StageTrainer, StageWindows
@@ -151,11 +151,8 @@ def train_stages(  # noqa: PLR0913  where all of a run comes together
     gauge.measure_base()
     state.begin()
     listener(_run_begun(data, settings, state, sources or {}, validation, n_threads))
-    listener(Note(data.note(settings)))
-    if folder := plan.bins.folder:
-        listener(
-            Note(f"features do not fit into memory: they are kept in an unnamed temporary file in {folder}")
-        )
+    for text in _first_notes(data, settings, before, plan):
+        listener(Note(text))
     n_negatives = settings.negatives_for(len(data.positives))
     while not (finished := _why_finished(state, settings)):
         cascade, clock = state.cascade, Stopwatch()
@@ -198,6 +195,17 @@ def train_stages(  # noqa: PLR0913  where all of a run comes together
     n_stages = pluralize(state.cascade.n_stages, "stage")
     listener(Ended(gauge.with_outcome(f"training ended with {n_stages}: {finished}")))
     return state.cascade
+
+
+def _first_notes(
+    data: TrainingData, settings: TrainingSettings, outliers: Sequence[str], plan: MemoryPlan
+) -> Iterator[str]:
+    """Say what is trained on, and how."""
+    yield data.note(settings)
+    if outliers:
+        yield f"thresholds are not tuned on {few_names(outliers)}, as in the stages before"
+    if folder := plan.bins.folder:
+        yield f"features do not fit into memory: they are kept in an unnamed temporary file in {folder}"
 
 
 def _remarks(record: StageRecord, settings: TrainingSettings) -> Iterator[str]:
