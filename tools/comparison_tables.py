@@ -22,7 +22,8 @@ import io
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ from vjcascade.comparison import (
     read_contrasts,
     results_csv,
 )
+from vjcascade.comparison.full_results import FullComparison, full_csv, full_json
 from vjcascade.comparison.summary import Bands, Differences
 from vjcascade.files import write_atomic
 from vjcascade.training.stage import BASELINE
@@ -71,19 +73,36 @@ def write_tables(comparison: Comparison, probe: bytes, output: Path, contrasts: 
     files = {f"{output.name}-{name}": text.encode() for name, text in texts.items()}
     for name, text in (("curves", curves_csv(comparison)), ("cells", results_csv(comparison))):
         files[f"{output.name}-{name}.csv.gz"] = gzip.compress(text.encode(), mtime=0)
-    for name, content in files.items():
-        write_atomic(output.with_name(name), content)
-    write_atomic(output.with_name(PROBE_NAME), probe)
-    path = output.with_name(PROVENANCE_NAME)
-    known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     about = {
-        "probe_sha256": hashlib.sha256(probe).hexdigest(),
         "kind": comparison.kind,
         "design": comparison.design.as_dict(),
         "data": comparison.metadata.get("data", {}),
         "versions": comparison.metadata.get("versions", {}),
         "contrasts_sha256": None if contrasts is None else hashlib.sha256(contrasts.read_bytes()).hexdigest(),
     }
+    _write(output.parent, files, probe, about)
+
+
+def write_cascades(full: FullComparison, probe: bytes, output: Path) -> None:
+    """Write what whole cascades reach, every detection of theirs, and which code they were trained with."""
+    scenes = full.metadata["scenes"]
+    named = {**scenes, "source": Path(scenes["source"]).name}  # not the folder of this machine
+    full = replace(full, metadata={**full.metadata, "scenes": named})
+    files = {
+        f"{output.name}.csv": full_csv(full).encode(),
+        f"{output.name}-detections.json.gz": gzip.compress(full_json(full).encode(), mtime=0),
+    }
+    _write(output.parent, files, probe, {"kind": "cascades", **full.metadata})
+
+
+def _write(folder: Path, files: Mapping[str, bytes], probe: bytes, about: Mapping[str, Any]) -> None:
+    """Write tables, the probe of their code, and what they are."""
+    for name, content in files.items():
+        write_atomic(folder / name, content)
+    write_atomic(folder / PROBE_NAME, probe)
+    path = folder / PROVENANCE_NAME
+    known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    about = {"probe_sha256": hashlib.sha256(probe).hexdigest(), **about}
     known |= {
         name: {"sha256": hashlib.sha256(content).hexdigest(), **about} for name, content in files.items()
     }

@@ -19,7 +19,8 @@ and all 162,336 features.
 
 ``--estimate`` says what is there and how long the rest takes, from the runs that are; ``--small`` is a trial of everything in
 minutes, with numbers that mean nothing. ``--publish FOLDER`` writes the tables of finished parts
-(see comparison_tables.py), with answers to the questions of ``contrasts.toml`` in that folder.
+(see comparison_tables.py), with answers to the questions of ``contrasts.toml`` in that folder, and of whole cascades every
+detection.
 
 Before a part is begun, ``probe.json`` of comparison_probe.py is kept in its folder. If the code gives other numbers when the
 part is gone on with, that is refused: results of two versions are never mixed.
@@ -41,7 +42,7 @@ from pathlib import Path
 
 from build_models import RECIPES, found
 from comparison_probe import PROBE_NAME, differences, probe, write_probe
-from comparison_tables import write_tables
+from comparison_tables import write_cascades, write_tables
 
 from vjcascade.comparison import (
     Comparison,
@@ -57,7 +58,7 @@ from vjcascade.comparison import (
 )
 from vjcascade.comparison.design import Contender, Rule
 from vjcascade.comparison.full import FOUND_NAME
-from vjcascade.comparison.full_results import full_csv, full_json
+from vjcascade.comparison.full_results import FullComparison, full_json
 from vjcascade.comparison.run_cache import RUNS_NAME
 from vjcascade.errors import CascadeError
 from vjcascade.evaluation import read_scenes
@@ -286,13 +287,19 @@ def take(parts: Sequence[Part], output: Path, folder: Path) -> None:
 
 def publish(parts: Sequence[Part], output: Path, folder: Path) -> None:
     """Write the tables of finished parts."""
-    contrasts = folder / CONTRASTS_NAME
     for part in parts:
-        results, kept = output / part.name / RESULTS_NAME, output / part.name / PROBE_NAME
+        own = output / part.name
+        results, whole = own / RESULTS_NAME, own / FULL_NAME
         if results.exists():
             comparison = Comparison.from_dict(json.loads(results.read_text(encoding="utf-8")))
-            write_tables(comparison, kept.read_bytes(), folder / part.name, contrasts)
-            print(f"tables of {part.name} written to {folder}")
+            kept = (own / PROBE_NAME).read_bytes()
+            write_tables(comparison, kept, folder / part.name, folder / CONTRASTS_NAME)
+        elif whole.exists():
+            full = FullComparison.from_dict(json.loads(whole.read_text(encoding="utf-8")))
+            write_cascades(full, (own / PROBE_NAME).read_bytes(), folder / part.name)
+        else:
+            continue
+        print(f"tables of {part.name} written to {folder}")
 
 
 def all_parts(data: Path, n_threads: int, *, small: bool) -> Iterator[Part]:
@@ -396,7 +403,6 @@ def run_cascades(data: Path, thing: Thing, n_threads: int, folder: Path, *, smal
         listener=listener,
     )
     write_atomic(folder / FULL_NAME, full_json(full).encode())
-    write_atomic(folder / "full.csv", full_csv(full).encode())
     return full_answer(full)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import json
 import shutil
 from pathlib import Path
@@ -9,9 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import run_comparison as runs
+from comparison_probe import staleness
 from easy_pictures import save
 
+from vjcascade.comparison.design import Contender
+from vjcascade.comparison.full_results import FullComparison, Outcome, full_csv, full_entries, full_json
 from vjcascade.comparison.run_cache import RUNS_NAME
+from vjcascade.comparison.scenes import Found
 
 PROBE = {"a result": [1.0, None]}
 
@@ -169,3 +175,30 @@ def test_parts_are_within_what_data_allow(data):
         "cascades-plates",
     ]
     assert parts["stages-faces"] > parts["stages-cars"] > 0
+
+
+def test_whole_cascades_are_published_with_every_detection(call, tmp_path):
+    entries = full_entries([Contender("adaboost"), Contender("cost-generalized")], ["2:1"])
+    found = [
+        Found(np.array([0, 1, 1]), np.array([5.5, 3.5, 2.5]), np.array([True, second, False]), 9.5)
+        for second in (True, False)
+    ]
+    outcomes = {(entry, 0): Outcome(one, "at its end", 3, 40) for entry, one in enumerate(found)}
+    told = {"scenes": {"source": "/home/someone/cars/boxes.csv", "scenes": 2}, "data": {"window": "38x15"}}
+    full = FullComparison(entries, (0,), np.array([1, 1]), outcomes, told)
+    own, published = tmp_path / "out" / "cascades-cars", tmp_path / "published"
+    own.mkdir(parents=True)
+    published.mkdir()
+    (own / runs.FULL_NAME).write_text(full_json(full))
+    (own / runs.PROBE_NAME).write_text(json.dumps(PROBE))
+    assert call("--publish", published) == f"tables of cascades-cars written to {published}\n"
+    rows = list(csv.DictReader((published / "cascades-cars.csv").read_text().splitlines()))
+    assert [(row["entry"], row["hit_rate_at_0.01"], row["n_weak"]) for row in rows] == [
+        ("adaboost", "1", "40"),
+        ("cost-generalized at 2:1", "0.5", "40"),
+    ]
+    packed = (published / "cascades-cars-detections.json.gz").read_bytes()
+    again = FullComparison.from_dict(json.loads(gzip.decompress(packed)))
+    assert again.metadata["scenes"] == {"source": "boxes.csv", "scenes": 2}
+    assert full_csv(again) == (published / "cascades-cars.csv").read_text()
+    assert list(staleness(published, PROBE)) == []
