@@ -16,7 +16,10 @@ from vjcascade.training.mining.retained_negatives import RetainedNegatives
 from vjcascade.training.stage import MIN_CROPS_TO_EXCLUDE_ONE, StagePassed, StageWindows
 
 USUAL_STAGES = 15
-"""Together, so many stages may lose as many held-out crops as may be excluded, however many there will be."""
+"""So many stages together are taken to find out how many crops a model may miss, however many there will be."""
+
+SURE = 0.95
+"""In this share of all draws of crops, no more are odd than may be excluded."""
 
 
 class Survivors:
@@ -90,9 +93,11 @@ class Survivors:
         return np.where(is_outlier[crops], -1, crops)
 
     def max_outliers(self, hit_rate: float) -> int:
-        """Return how many more held-out crops may be excluded from tuning: a share, but one at least.
+        """Return how many more held-out crops may be excluded from tuning.
 
-        Of few crops, the hit rate of a stage allows none to be missed, but that of `USUAL_STAGES` stages allows some.
+        Of few crops, the hit rate of a stage allows none to be missed, but that of `USUAL_STAGES` stages allows a share
+        of all crops. Of few drawn at random, more than that share may be odd: as many count as are not exceeded in
+        `SURE` of all draws.
 
         Parameters
         ----------
@@ -107,7 +112,10 @@ class Survivors:
         n_crops = len(self._names)
         if n_crops < MIN_CROPS_TO_EXCLUDE_ONE or hit_rate == 1 or n_allowed_misses(n_crops, hit_rate) > 0:
             return 0
-        return max(n_allowed_misses(n_crops, hit_rate**USUAL_STAGES), 1) - len(self._outliers)
+        from scipy.special import bdtr  # type: ignore[import-untyped]
+
+        shares = bdtr(np.arange(n_crops + 1), n_crops, 1 - hit_rate**USUAL_STAGES)
+        return int(np.searchsorted(shares, SURE)) - len(self._outliers)
 
     def exclude(self, crops: Sequence[int]) -> tuple[str, ...]:
         """Take note that thresholds are no longer tuned on held-out crops; return their names."""
