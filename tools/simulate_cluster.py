@@ -2,8 +2,8 @@
 
 ``python tools/simulate_cluster.py`` boosts a stage on this machine, once as one thread does it, and for each number of workers
 as these would: some of their shards, in their true size, one after the other in this process. A round then takes
-what the main process does itself, the slowest shard of each question, and the ways there and back: the time a real scheduler takes
-to ask as many workers (two real ones, each several times), and the bytes that are sent, over a network of ``--gigabits``. The stage of one thread
+what the main process does itself, the slowest shard of each question, and the ways there and back: the processor time of a real
+scheduler that asks as many workers, the time in which one of two real ones answers, and the bytes that are sent, over a network of ``--gigabits``. The stage of one thread
 is recorded with a part of the pool (``--share``), and its searches are multiplied; the recorded shards are as large a part.
 
 Left out: workers of different speed, and a network that others use, too.
@@ -238,14 +238,22 @@ def record_workers(
 
 
 def seconds_of_messages(cluster: Cluster, n_workers: int) -> float:
-    """Return how long a scheduler takes to ask so many workers, if answers take no time; the median of some rounds."""
+    """Return how long a scheduler takes to ask so many workers, if answers take no time; the median of some rounds.
+
+    Two real workers take turns where so many would answer at the same time: what counts is the processor time of this
+    process, in which the scheduler runs, and what a single worker takes.
+    """
     workers = list(cluster.workers())
-    seconds = []
+    asked = [workers[i % len(workers)] for i in range(n_workers)]
+    here, alone = [], []
     for _ in range(REPEATS):
+        began = time.process_time()
+        cluster.ask_at_once(asked, _nothing, b"x" * 1000)
+        here.append(time.process_time() - began)
         began = time.perf_counter()
-        cluster.ask_at_once([workers[i % len(workers)] for i in range(n_workers)], _nothing, b"x" * 1000)
-        seconds.append(time.perf_counter() - began)
-    return statistics.median(seconds)
+        cluster.ask_at_once(workers[:1], _nothing, b"x" * 1000)
+        alone.append(time.perf_counter() - began)
+    return statistics.median(here) + statistics.median(alone)
 
 
 def _nothing(message: bytes) -> bytes:

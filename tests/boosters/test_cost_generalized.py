@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 
 from vjcascade.boosters import BoostingState, Costs, make_booster
-from vjcascade.boosters.cost_generalized import balanced
 from vjcascade.errors import SettingsError
 from vjcascade.learning.pool import boost_pool
 
@@ -50,7 +49,7 @@ def test_costs_weigh_on_top_of_sample_weights():
 
 def test_balanced_classes_each_weigh_one():
     state = BoostingState.start(np.array([1, -1, -1], np.int8), np.array([5.0, 1, 3]))
-    np.testing.assert_allclose(np.exp(balanced(state)), [1, 0.25, 0.75])
+    np.testing.assert_allclose(np.exp(state.balanced_log_prior), [1, 0.25, 0.75])
 
 
 @pytest.mark.parametrize("name", PLAIN)

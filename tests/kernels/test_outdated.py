@@ -48,3 +48,15 @@ def test_keys_rise_with_the_numbers():
     keys = numbers.view(np.uint64) >> outdated.KEY_SHIFT
     assert (np.diff(keys.astype(np.int64)) >= 0).all()
     assert keys.max() < outdated.N_KEYS
+
+
+def test_errors_are_added_up_by_their_sign(kept):
+    weights, parts = kept
+    above, below = np.empty(2), np.empty(2)
+    outdated.add_up_errors(parts, weights.held, weights.unit, above, below)
+    for part in range(2):
+        off = [
+            one - held * weights.unit[part] for one, held in zip(parts[part], weights.held[part], strict=True)
+        ]
+        assert above[part] == pytest.approx(-sum(one for one in off if one < 0), rel=1e-12)
+        assert below[part] == pytest.approx(sum(one for one in off if one > 0), rel=1e-12)

@@ -7,11 +7,13 @@ from hypothesis import given, settings, strategies as st
 
 from vjcascade.kernels.haar import N_BINS
 from vjcascade.kernels.stump import (
+    cuts_near_least,
     hull_of_cuts,
     least_gini,
     least_on_line,
     points_of_cuts,
     weights_below,
+    weights_up_to,
 )
 
 
@@ -67,6 +69,38 @@ def test_weights_below_each_cut(rng):
     weights_below(row, *parts, below)
     for cut in range(N_BINS + 1):
         assert below[:, cut] == pytest.approx(parts[:, row < cut].sum(axis=1), abs=1e-13)
+
+
+@given(st.integers(1, 40), st.integers(1, 9), st.integers(0, 2**32 - 1))
+@settings(max_examples=30, deadline=None)
+def test_weights_up_to_each_value(n, n_values, seed):
+    rng = np.random.default_rng(seed)
+    values, parts = rng.integers(-n_values, n_values, n).astype(np.float32), rng.random((2, n))
+    order = np.argsort(values, kind="stable")
+    ends, below = np.full(n, -1), np.full((2, n), np.nan)
+    assert weights_up_to(values, order, *parts, ends, below) == len(set(values.tolist()))
+    for i, value in enumerate(sorted(set(values.tolist()))):
+        assert ends[i] == np.count_nonzero(values <= value) - 1
+        assert below[:, i] == pytest.approx([sum(part[values <= value]) for part in parts], abs=1e-13)
+
+
+@given(st.integers(2, 40), st.booleans(), st.integers(0, 2**32 - 1))
+@settings(max_examples=50, deadline=None)
+def test_cuts_near_the_least_sum_of_errors(n, coarse, seed):
+    """Cut by cut, both polarities, those of equal sums included."""
+    rng = np.random.default_rng(seed)
+    below = np.cumsum(rng.integers(0, 3, (2, n)) / 8 if coarse else rng.random((2, n)), axis=1)
+    (mass_p, mass_n), slack = below[:, -1], rng.choice([0.0, 0.1, 1.0])
+    everything = []
+    for cut in range(n - 1):
+        below_p, below_n = below[:, cut].tolist()
+        everything.append((2 * cut, below_p, mass_n - below_n))
+        everything.append((2 * cut + 1, mass_p - below_p, below_n))
+    least = min(error_p + error_n for _, error_p, error_n in everything)
+    expected = [one for one in everything if one[1] + one[2] <= least + slack]
+    cuts, errors = np.full(2 * n, -1), np.full((2, 2 * n), np.nan)
+    m = cuts_near_least(below, slack, cuts, errors)
+    assert list(zip(cuts[:m].tolist(), *errors[:, :m].tolist(), strict=True)) == expected
 
 
 @given(st.integers(2, 40), st.booleans(), st.integers(0, 2**32 - 1))

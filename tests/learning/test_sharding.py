@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -11,12 +12,12 @@ import numpy as np
 import pytest
 from simulate_cluster import RecordingCluster
 
-from vjcascade.boosters import Costs, booster_names, make_booster
+from vjcascade.boosters import BoostingState, Costs, booster_names, make_booster
 from vjcascade.features.integrals import WindowIntegrals
 from vjcascade.learning.boosting import boost
 from vjcascade.learning.samples import WindowValues, samples_of
 from vjcascade.learning.search import StumpSearch
-from vjcascade.learning.sharding import ShardedSearch, dealt
+from vjcascade.learning.sharding import ShardedSearch, dealt, digest_of
 from vjcascade.types import Size
 
 WINDOW = Size(10, 9)
@@ -64,6 +65,22 @@ def test_each_round_is_that_of_one_machine(
     assert found == run_of(here, booster, 5, max_depth)
     assert len(found) == 5 or booster == "adacost"  # which ends when no feature is better than none
     assert workers.n_asked > 6 or len(found) < 5
+
+
+def test_a_digest_tells_any_rounding(rng: np.random.Generator) -> None:
+    state = BoostingState.start(np.array([1] * 30 + [-1] * 50, np.int8))
+    round_ = make_booster("cost-generalized", Costs(2, 1)).begin_round(state)
+    digests = {digest_of(round_), digest_of(replace(round_, positive_weight=np.nextafter(1.0, 2.0)))}
+    for name in ("positive_part", "negative_part"):
+        for _ in range(20):  # also two that cancel each other out
+            part = getattr(round_, name).copy()
+            one, other = rng.choice(len(part), 2, replace=False)
+            part.view(np.int64)[one] += 1
+            digests.add(digest_of(replace(round_, **{name: part})))
+            part.view(np.int64)[other] -= 1
+            digests.add(digest_of(replace(round_, **{name: part.copy()})))
+    assert len(digests) > 70
+    assert digest_of(round_) == digest_of(replace(round_))
 
 
 @pytest.mark.parametrize("n_features", [1, 63, 64, 65, 1000, 162_336])

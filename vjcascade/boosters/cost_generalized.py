@@ -38,7 +38,7 @@ class CostGeneralized(Booster):
 
     def log_prior(self, state: BoostingState) -> Floats:
         """Return the given weights times the costs, of each class or of each sample."""
-        given = state.log_prior if self.prior == "sample" else balanced(state)
+        given = state.log_prior if self.prior == "sample" else state.balanced_log_prior
         return given + np.log(self.costs.of(state.labels))
 
 
@@ -93,11 +93,3 @@ class CostGeneralizedAdaBoost(CostGeneralized, AdaBoost):
     """
 
     name: ClassVar[str] = "cost-generalized"
-
-
-def balanced(state: BoostingState) -> Floats:
-    """Return the logarithm of the given weights, scaled so that each class sums to 1, shape (n,)."""
-    positive, weights = state.labels > 0, np.exp(state.log_prior)
-    totals = np.where(positive, weights[positive].sum(), weights[~positive].sum())
-    logs: Floats = state.log_prior - np.log(totals)
-    return logs

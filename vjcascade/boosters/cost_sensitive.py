@@ -20,7 +20,6 @@ from vjcascade.boosters.base import (
     half_log_odds,
 )
 from vjcascade.boosters.bounds import GreatestStepBounds, LeastLossBounds, TwoErrorBounds
-from vjcascade.boosters.cost_generalized import balanced
 from vjcascade.boosters.costs import Costs
 from vjcascade.boosters.hull import near_lower_hull
 from vjcascade.boosters.state import BoostingState, Floats, Round
@@ -62,7 +61,7 @@ class TwoExponentials(DiscreteBooster):
 
     def log_prior(self, state: BoostingState) -> Floats:
         """Return the given weights, or those scaled to classes of equal weight."""
-        return balanced(state) if self.prior == "balanced" else state.log_prior
+        return state.balanced_log_prior if self.prior == "balanced" else state.log_prior
 
     def log_weights(self, state: BoostingState) -> Floats:
         """Return log D_1 - C_y y f."""
@@ -275,7 +274,7 @@ class AdaBoostDB(TwoExponentials):
 
     def log_accumulators(self, state: BoostingState) -> tuple[float, float]:
         """Return the logarithms of A_P and A_N, the means of e^{-C_P f} and e^{C_N f} in each class."""
-        logs = balanced(state) - self.costs.of(state.labels) * state.labels * state.score
+        logs = state.balanced_log_prior - self.costs.of(state.labels) * state.labels * state.score
         positive = state.labels > 0
         return float(np.logaddexp.reduce(logs[positive])), float(np.logaddexp.reduce(logs[~positive]))
 

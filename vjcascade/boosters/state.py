@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -47,6 +48,15 @@ class BoostingState:
     mistakes: NDArray[np.int64]
     total_alpha: float = 0.0
     n_rounds: int = 0
+
+    @cached_property
+    def balanced_log_prior(self) -> Floats:
+        """`log_prior`, scaled so that each class sums to 1, shape (n,); not to be changed."""
+        positive, weights = self.labels > 0, np.exp(self.log_prior)
+        totals = np.where(positive, weights[positive].sum(), weights[~positive].sum())
+        logs: Floats = self.log_prior - np.log(totals)
+        logs.flags.writeable = False
+        return logs
 
     @classmethod
     def start(cls, labels: NDArray[np.int8], sample_weight: Floats | None = None) -> BoostingState:

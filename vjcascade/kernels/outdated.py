@@ -51,3 +51,20 @@ def select_largest(
         samples[n] = i
         n += 1
     return n
+
+
+@kernel
+def add_up_errors(
+    parts: NDArray[np.float64],  # IN (2, n) weights of each sample as a positive and as a negative
+    held: NDArray[np.float64],  # IN (2, n) weights of the histograms, in units
+    unit: NDArray[np.float64],  # IN (2,)
+    above: NDArray[np.float64],  # OUT (2,) by how much those of the histograms exceed the others
+    below: NDArray[np.float64],  # OUT (2,) by how much they fall short of them
+) -> None:
+    """Add up the differences of weights, those of either sign by themselves."""
+    for part in range(2):
+        above[part] = below[part] = 0.0
+        for i in range(parts.shape[1]):
+            off = parts[part, i] - held[part, i] * unit[part]
+            above[part] -= min(off, 0.0)
+            below[part] += max(off, 0.0)

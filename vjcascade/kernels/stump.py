@@ -107,6 +107,74 @@ def weights_below(
 
 
 @kernel
+def rising_keys(
+    bits: NDArray[np.uint32],  # IN (n,) of float32 values
+    keys: NDArray[np.uint64],  # OUT (n,)
+) -> None:
+    """Write integers that rise with the values, and with the indices of equal ones, which are their low 32 bits."""
+    sign = np.uint32(2**31)
+    for i in range(len(bits)):
+        one = bits[i]
+        if one == sign:  # -0 equals +0
+            one = np.uint32(0)
+        one = ~one if one & sign else one | sign
+        keys[i] = np.uint64(one) << np.uint64(32) | np.uint64(i)
+
+
+@kernel
+def weights_up_to(
+    values: NDArray[np.generic],  # IN (n,)
+    order: NDArray[np.intp],  # IN (n,) in which they rise
+    positive_part: NDArray[np.float64],  # IN (n,)
+    negative_part: NDArray[np.float64],  # IN (n,)
+    ends: NDArray[np.intp],  # OUT (n,) place in the order of the last of each run of equal values
+    below: NDArray[np.float64],  # OUT (2, n) weights of positives and negatives up to there
+) -> int:
+    """Write the weights of all samples up to each value; return the number of different values."""
+    n, sum_p, sum_n, last = 0, 0.0, 0.0, len(order) - 1
+    value = values[order[0]]
+    for i in range(len(order)):
+        sum_p += positive_part[order[i]]
+        sum_n += negative_part[order[i]]
+        following = values[order[min(i + 1, last)]]
+        if i == last or value < following:
+            ends[n], below[0, n], below[1, n] = i, sum_p, sum_n
+            n += 1
+        value = following
+    return n
+
+
+@kernel
+def cuts_near_least(
+    below: NDArray[
+        np.float64
+    ],  # IN (2, n) weights of positives and negatives up to each value, the last being all
+    slack: float,
+    cuts: NDArray[np.int64],  # OUT (2 * n,) 2 * cut, plus 1 for the opposite polarity
+    errors: NDArray[np.float64],  # OUT (2, 2 * n) errors_p and errors_n
+) -> int:
+    """Write the cuts between values whose sum of errors is within `slack` of the least; return their number."""
+    n_cuts = below.shape[1] - 1
+    sum_p, sum_n = below[0, n_cuts], below[1, n_cuts]
+    least = np.inf
+    for cut in range(n_cuts):
+        left_p, left_n = below[0, cut], below[1, cut]
+        right_p, right_n = max(sum_p - left_p, 0.0), max(sum_n - left_n, 0.0)
+        least = min(least, left_p + right_n, right_p + left_n)
+    n, most = 0, least + slack
+    for cut in range(n_cuts):
+        left_p, left_n = below[0, cut], below[1, cut]
+        right_p, right_n = max(sum_p - left_p, 0.0), max(sum_n - left_n, 0.0)
+        if left_p + right_n <= most:
+            cuts[n], errors[0, n], errors[1, n] = 2 * cut, left_p, right_n
+            n += 1
+        if right_p + left_n <= most:
+            cuts[n], errors[0, n], errors[1, n] = 2 * cut + 1, right_p, left_n
+            n += 1
+    return n
+
+
+@kernel
 def hull_of_cuts(
     below: NDArray[
         np.float64

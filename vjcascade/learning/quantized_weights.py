@@ -95,17 +95,16 @@ class QuantizedWeights:
         units = np.rint(parts[:, samples] / self.unit[:, None] - self.held[:, samples])
         held = self.held.copy()
         held[:, samples] += units
-        off = parts - held * self.unit[:, None]
+        above, below = np.empty(2), np.empty(2)
+        outdated.add_up_errors(parts, held, self.unit, above, below)
         slack = self.lost * self.unit + ROUNDING * parts.sum(axis=1)
-        above = np.maximum(-off, 0).sum(axis=1) + slack
-        below = np.maximum(off, 0).sum(axis=1) + slack
         part, place = np.nonzero(units)
         changes = Changes(
             samples[place].astype(np.uint32),
             (part * histogram.PART).astype(np.uint32),
             units[part, place].astype(np.int32),
         )
-        return replace(self, held=held, above=above, below=below), changes
+        return replace(self, held=held, above=above + slack, below=below + slack), changes
 
 
 def _weight_sums(parts: Floats) -> Floats:

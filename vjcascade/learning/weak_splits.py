@@ -18,6 +18,10 @@ from vjcascade.kernels.haar import N_BINS
 NO_CODES = (0,) * 8
 """The empty subset."""
 
+NEAR_LEAST = 1e-9
+"""Share of all weight by which the sum of a cut's errors may exceed the least one, for a linear loss to be computed:
+more than is lost by rounding."""
+
 
 class Update(NamedTuple):
     """Changes of histograms.
@@ -297,16 +301,13 @@ class Thresholds(Splits):
     def best(self, feature: int, values: NDArray[Any], round_: Round, booster: Booster) -> Stump | None:
         """Return the feature's best stump over all cuts between its real values."""
         order = rising(values)
-        ranked = values[order]
-        ends = ends_of_equals(ranked)
-        below = np.zeros((2, len(ends)))
-        for row, part in zip(below, (round_.positive_part, round_.negative_part), strict=True):
-            row[:] = np.cumsum(part[order])[ends]
-        chosen = _best_cut(below, round_, booster)
+        ends, below = np.empty(len(values), np.intp), np.empty((2, len(values)))
+        n = stump.weights_up_to(values, order, round_.positive_part, round_.negative_part, ends, below)
+        chosen = _best_cut(below[:, :n], round_, booster)
         if chosen is None:
             return None
         cut, sides = chosen
-        threshold = between(ranked[ends[cut]], ranked[ends[cut] + 1])
+        threshold = between(values[order[ends[cut]]], values[order[ends[cut] + 1]])
         return _measured(Stump(feature, threshold, sides, 0.0, 0.0), values, round_)
 
     def constant(self, side: int, round_: Round) -> Stump:
@@ -397,11 +398,11 @@ def rising(values: NDArray[Any]) -> NDArray[np.intp]:
     """
     if values.dtype != np.float32:
         return np.argsort(values, kind="stable")
-    bits = (values + np.float32(0)).view(np.uint32)  # makes -0 equal to +0
-    keys = np.where(bits >> np.uint32(31), ~bits, bits | np.uint32(2**31)).astype(np.uint64) << np.uint64(32)
-    keys |= np.arange(len(values), dtype=np.uint64)
+    keys = np.empty(len(values), np.uint64)
+    stump.rising_keys(np.ascontiguousarray(values).view(np.uint32), keys)
     keys.sort()
-    return (keys & np.uint64(2**32 - 1)).astype(np.intp)
+    keys &= np.uint64(2**32 - 1)
+    return keys.view(np.intp)
 
 
 def ends_of_equals(ranked: NDArray[Any]) -> NDArray[np.intp]:
@@ -438,8 +439,8 @@ def _best_cut(below: Floats, round_: Round, booster: Booster) -> tuple[int, tupl
     if n_values < 2:
         return None
     if booster.loss_is_linear:
-        errors = _all_errors(below[:, :-1], below[:, -1:])
-        best = booster.choose(errors[0], errors[1], round_)
+        cuts, errors = _cuts_near_least(below)
+        best = int(cuts[booster.choose(errors[0], errors[1], round_)])
     else:
         cuts, errors = _hull(below)
         inside = cuts // 2 < n_values - 1
@@ -461,13 +462,12 @@ def _errors_of(side: int, round_: Round) -> tuple[float, float]:
     return (0.0, round_.negative_weight) if side > 0 else (round_.positive_weight, 0.0)
 
 
-def _all_errors(below: Floats, weight_sums: Floats) -> Floats:
-    """Return the class-wise errors of all cuts in both polarities, in the order of `hull_of_cuts`' numbers."""
-    above = np.maximum(weight_sums - below, 0.0)
-    errors = np.empty((2, below.shape[1], 2))
-    errors[0, :, 0], errors[0, :, 1] = below[0], above[0]
-    errors[1, :, 0], errors[1, :, 1] = above[1], below[1]
-    return errors.reshape(2, -1)
+def _cuts_near_least(below: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Return the cuts in both polarities whose errors add up to about the least sum, and their class-wise errors."""
+    n_points = 2 * below.shape[1]
+    cuts, errors = np.empty(n_points, np.int64), np.empty((2, n_points))
+    n = stump.cuts_near_least(below, NEAR_LEAST * float(below[:, -1].sum()), cuts, errors)
+    return cuts[:n], errors[:, :n]
 
 
 def _hull(below: Floats) -> tuple[NDArray[np.int64], Floats]:
