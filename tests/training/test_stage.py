@@ -134,6 +134,14 @@ def test_a_crop_is_excluded_where_it_alone_makes_a_stage_miss_its_target(odd, ta
 
 
 @pytest.mark.usefixtures("tuned_on_few")
+def test_no_crop_is_excluded_for_a_narrow_miss(odd, monkeypatch):
+    missed_by = train(odd, STRICT).tuned.false_alarm_rate / STRICT.false_alarm_rate
+    for bar, expected in ((0.99 * missed_by, (7,)), (1.01 * missed_by, ())):
+        monkeypatch.setattr(stage, "MISSED", bar)
+        assert train(replace(odd, max_outliers=1), STRICT).outliers == expected
+
+
+@pytest.mark.usefixtures("tuned_on_few")
 def test_thresholds_are_not_tuned_on_what_was_excluded_before(odd):
     before = replace(odd, held_out_crops=np.where(odd.held_out_crops == 7, -1, odd.held_out_crops))
     result = train(before, STRICT)
