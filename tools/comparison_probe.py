@@ -105,7 +105,9 @@ def staleness(folder: Path, now: Mapping[str, Any]) -> Iterator[str]:
     provenance = json.loads((folder / PROVENANCE_NAME).read_text(encoding="utf-8"))
     kept = (folder / PROBE_NAME).read_bytes()
     digest = hashlib.sha256(kept).hexdigest()
-    for name in sorted({path.name for path in folder.glob("*.csv*")} | provenance.keys()):
+    for name in sorted(
+        {path.name for ending in ("*.csv*", "*.json.gz") for path in folder.glob(ending)} | provenance.keys()
+    ):
         if name not in provenance:
             yield f"{name}: nothing tells how it was made; write it with tools/comparison_tables.py"
         elif not (folder / name).exists():

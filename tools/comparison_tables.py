@@ -8,6 +8,8 @@
 * ``faces-curves.csv.gz``: the same over rounds;
 * ``faces-cells.csv.gz``: every single result.
 
+`write_cascades` writes ``NAME.csv`` of whole cascades, and ``NAME-detections.json.gz``, from which all of it can be computed again.
+
 Beside ``results.json`` there must be the ``probe.json`` that ``tools/comparison_probe.py`` wrote before the comparison was
 begun, with the same code. It is copied, and ``provenance.json`` says which tables belong to it.
 """

@@ -90,12 +90,12 @@ def test_cuts_near_the_least_sum_of_errors(n, coarse, seed):
     """Cut by cut, both polarities, those of equal sums included."""
     rng = np.random.default_rng(seed)
     below = np.cumsum(rng.integers(0, 3, (2, n)) / 8 if coarse else rng.random((2, n)), axis=1)
-    (mass_p, mass_n), slack = below[:, -1], rng.choice([0.0, 0.1, 1.0])
+    (sum_p, sum_n), slack = below[:, -1], rng.choice([0.0, 0.1, 1.0])
     everything = []
     for cut in range(n - 1):
         below_p, below_n = below[:, cut].tolist()
-        everything.append((2 * cut, below_p, mass_n - below_n))
-        everything.append((2 * cut + 1, mass_p - below_p, below_n))
+        everything.append((2 * cut, below_p, sum_n - below_n))
+        everything.append((2 * cut + 1, sum_p - below_p, below_n))
     least = min(error_p + error_n for _, error_p, error_n in everything)
     expected = [one for one in everything if one[1] + one[2] <= least + slack]
     cuts, errors = np.full(2 * n, -1), np.full((2, 2 * n), np.nan)

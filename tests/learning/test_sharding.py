@@ -70,17 +70,32 @@ def test_each_round_is_that_of_one_machine(
 def test_a_digest_tells_any_rounding(rng: np.random.Generator) -> None:
     state = BoostingState.start(np.array([1] * 30 + [-1] * 50, np.int8))
     round_ = make_booster("cost-generalized", Costs(2, 1)).begin_round(state)
-    digests = {digest_of(round_), digest_of(replace(round_, positive_weight=np.nextafter(1.0, 2.0)))}
+    rounds = [round_]
+    rounds += [
+        replace(round_, **{f"{name}_weight": np.nextafter(1.0, 2.0)}) for name in ("positive", "negative")
+    ]
     for name in ("positive_part", "negative_part"):
-        for _ in range(20):  # also two that cancel each other out
-            part = getattr(round_, name).copy()
-            one, other = rng.choice(len(part), 2, replace=False)
-            part.view(np.int64)[one] += 1
-            digests.add(digest_of(replace(round_, **{name: part})))
-            part.view(np.int64)[other] -= 1
-            digests.add(digest_of(replace(round_, **{name: part.copy()})))
-    assert len(digests) > 70
-    assert digest_of(round_) == digest_of(replace(round_))
+        given = getattr(round_, name)
+        for one in range(len(given)):
+            other = (one + int(rng.integers(1, len(given)))) % len(given)
+            for bits in (
+                1,
+                -1,
+                1 << 52,
+                1 << 62,
+            ):  # in one or two weights, from the lowest to the highest bits
+                changed = given.copy()
+                changed.view(np.int64)[one] ^= bits
+                rounds.append(replace(round_, **{name: changed.copy()}))
+                changed.view(np.int64)[other] ^= bits
+                rounds.append(replace(round_, **{name: changed}))
+    weights = {
+        (r.positive_part.tobytes(), r.negative_part.tobytes(), r.positive_weight, r.negative_weight)
+        for r in rounds
+    }
+    assert len({digest_of(r) for r in rounds}) == len(weights) > 1000
+    apart = np.repeat(round_.positive_part, 2)[::2]
+    assert digest_of(replace(round_, positive_part=apart)) == digest_of(round_)
 
 
 @pytest.mark.parametrize("n_features", [1, 63, 64, 65, 1000, 162_336])

@@ -8,6 +8,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as stn
 
 from vjcascade.boosters import BoostingState, Costs, Round, booster_names, make_booster
+from vjcascade.boosters.base import TIE_TOLERANCE
 from vjcascade.learning.weak_splits import NO_CODES, SUBSETS, THRESHOLDS, Stump, between, rising
 
 ADABOOST = make_booster("adaboost", Costs())
@@ -124,3 +125,15 @@ def test_a_threshold_lies_above_the_lower_value(dtype):
     low = dtype(0.1)
     assert between(low, np.nextafter(low, dtype(1))) > low
     assert between(dtype(1), dtype(2)) == 1.5
+
+
+@pytest.mark.parametrize("all_weight", [1.0, 1e-4, 1e-9])
+def test_of_cuts_that_count_as_equal_the_first_is_taken(all_weight):
+    """Also in a tree's node with next to no weight: what counts as equal does not depend on it."""
+    labels = np.array([-1, 1, -1, 1], np.int8)
+    weights = np.array([0.5, 0.1, 0.1, 0.3]) * all_weight
+    weights[2] += TIE_TOLERANCE / 2  # the last cut is better by so much
+    parts = np.where(labels > 0, weights, 0.0), np.where(labels > 0, 0.0, weights)
+    round_ = Round.of_parts(*parts, BoostingState.start(labels))
+    best = THRESHOLDS.best(0, np.arange(4, dtype=np.float32), round_, ADABOOST)
+    assert best.threshold == 0.5

@@ -184,8 +184,11 @@ def test_whole_cascades_are_published_with_every_detection(call, tmp_path):
         for second in (True, False)
     ]
     outcomes = {(entry, 0): Outcome(one, "at its end", 3, 40) for entry, one in enumerate(found)}
-    told = {"scenes": {"source": "/home/someone/cars/boxes.csv", "scenes": 2}, "data": {"window": "38x15"}}
-    full = FullComparison(entries, (0,), np.array([1, 1]), outcomes, told)
+    metadata = {
+        "scenes": {"source": "/home/someone/cars/boxes.csv", "scenes": 2},
+        "data": {"window": "38x15"},
+    }
+    full = FullComparison(entries, (0,), np.array([1, 1]), outcomes, metadata)
     own, published = tmp_path / "out" / "cascades-cars", tmp_path / "published"
     own.mkdir(parents=True)
     published.mkdir()

@@ -136,8 +136,8 @@ def test_a_crop_is_excluded_where_it_alone_makes_a_stage_miss_its_target(odd, ta
 @pytest.mark.usefixtures("tuned_on_few")
 def test_no_crop_is_excluded_for_a_narrow_miss(odd, monkeypatch):
     missed_by = train(odd, STRICT).tuned.false_alarm_rate / STRICT.false_alarm_rate
-    for bar, expected in ((0.99 * missed_by, (7,)), (1.01 * missed_by, ())):
-        monkeypatch.setattr(stage, "MISSED", bar)
+    for threshold, expected in ((0.99 * missed_by, (7,)), (1.01 * missed_by, ())):
+        monkeypatch.setattr(stage, "FAR_ABOVE_TARGET", threshold)
         assert train(replace(odd, max_outliers=1), STRICT).outliers == expected
 
 

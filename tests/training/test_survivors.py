@@ -150,6 +150,8 @@ def test_as_many_crops_may_be_outliers_as_may_be_odd_by_chance(data, n_crops, ex
     )
     assert survivors.max_outliers(0.995) == expected
     assert survivors.max_outliers(1.0) == 0
+    for hit_rate in (0.5, 0.9, 0.95, 0.99):
+        assert 0 <= survivors.max_outliers(hit_rate) < n_crops / 2
 
 
 def test_a_run_without_positives_left_ends(data):

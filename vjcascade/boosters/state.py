@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,12 +51,16 @@ class BoostingState:
 
     @cached_property
     def balanced_log_prior(self) -> Floats:
-        """`log_prior`, scaled so that each class sums to 1, shape (n,); not to be changed."""
+        """`log_prior`, scaled so that each class sums to 1, shape (n,); computed once, as it does not change."""
         positive, weights = self.labels > 0, np.exp(self.log_prior)
         totals = np.where(positive, weights[positive].sum(), weights[~positive].sum())
         logs: Floats = self.log_prior - np.log(totals)
         logs.flags.writeable = False
         return logs
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is computed from the rest: a state may be sent to many workers."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @classmethod
     def start(cls, labels: NDArray[np.int8], sample_weight: Floats | None = None) -> BoostingState:

@@ -235,8 +235,14 @@ def _record_lines(cascade: Cascade) -> Iterator[str]:
     )
     yield f"\n{legend(columns)}\n\n{header(columns)}"
     yield from (row(columns, record_cells(stage)) for stage in stages)
-    if outliers := [name for stage in stages for name in stage.get("outliers", ())]:
-        yield f"\nheld-out crops that thresholds are not tuned on, unlike the others: {few_names(outliers)}"
+    n_before = record.get("continued", {}).get("stages", 0)
+    excluded = [
+        f"from stage {stage['stage']} on {few_names(stage['outliers'])}"
+        for stage in stages
+        if stage["stage"] > n_before and stage.get("outliers")
+    ]
+    if excluded:
+        yield f"\nheld-out crops that look unlike the others; thresholds are not tuned on them: {'; '.join(excluded)}"
     n_after = cascade.n_stages - stages[-1]["stage"]
     if n_after:
         yield f"\nof the last {pluralize(n_after, 'stage')} there is no record; without them:"

@@ -58,8 +58,8 @@ def add_up_errors(
     parts: NDArray[np.float64],  # IN (2, n) weights of each sample as a positive and as a negative
     held: NDArray[np.float64],  # IN (2, n) weights of the histograms, in units
     unit: NDArray[np.float64],  # IN (2,)
-    above: NDArray[np.float64],  # OUT (2,) by how much those of the histograms exceed the others
-    below: NDArray[np.float64],  # OUT (2,) by how much they fall short of them
+    above: NDArray[np.float64],  # OUT (2,) sum by which weights of the histograms exceed those of the samples
+    below: NDArray[np.float64],  # OUT (2,) sum by which they fall short of them
 ) -> None:
     """Add up the differences of weights, those of either sign by themselves."""
     for part in range(2):

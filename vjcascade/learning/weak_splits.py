@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vjcascade.boosters import Booster, Round
+from vjcascade.boosters.base import TIE_TOLERANCE
 from vjcascade.boosters.state import Floats
 from vjcascade.kernels import histogram, stump, subset
 from vjcascade.kernels.haar import N_BINS
@@ -20,7 +21,7 @@ NO_CODES = (0,) * 8
 
 NEAR_LEAST = 1e-9
 """Share of all weight by which the sum of a cut's errors may exceed the least one, for a linear loss to be computed:
-more than is lost by rounding."""
+more than is lost by rounding. It must not be less than what counts as equal, `TIE_TOLERANCE`, either."""
 
 
 class Update(NamedTuple):
@@ -240,7 +241,7 @@ class Splits(ABC):
         ----------
         feature : int
             Its index in the pool.
-        values : ndarray of shape (n_samples,), dtype float or uint8
+        values : ndarray of shape (n_samples,), dtype float32, float64 or uint8
             Its values.
         round_ : Round
             The round's weights.
@@ -402,7 +403,7 @@ def rising(values: NDArray[Any]) -> NDArray[np.intp]:
     stump.rising_keys(np.ascontiguousarray(values).view(np.uint32), keys)
     keys.sort()
     keys &= np.uint64(2**32 - 1)
-    return keys.view(np.intp)
+    return keys.view(np.int64).astype(np.intp, copy=False)
 
 
 def ends_of_equals(ranked: NDArray[Any]) -> NDArray[np.intp]:
@@ -466,7 +467,8 @@ def _cuts_near_least(below: Floats) -> tuple[NDArray[np.int64], Floats]:
     """Return the cuts in both polarities whose errors add up to about the least sum, and their class-wise errors."""
     n_points = 2 * below.shape[1]
     cuts, errors = np.empty(n_points, np.int64), np.empty((2, n_points))
-    n = stump.cuts_near_least(below, NEAR_LEAST * float(below[:, -1].sum()), cuts, errors)
+    slack = max(NEAR_LEAST * float(below[:, -1].sum()), 2 * TIE_TOLERANCE)
+    n = stump.cuts_near_least(below, slack, cuts, errors)
     return cuts[:n], errors[:, :n]
 
 

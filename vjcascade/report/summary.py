@@ -181,7 +181,9 @@ def _findings(run: Run, last: StageRecord, settings: TrainingSettings) -> Iterat
             f"False alarms stay above the stage's target in stage {stages}: more features (`{richer}`) or more crops "
             "may separate objects from background better."
         )
-    if outliers := [name for record in run.records.values() for name in record.outliers]:
+    n_before = run.metadata.get("continued", {}).get("stages", "")
+    own = [r for stage, r in run.records.items() if not n_before.isdecimal() or stage > int(n_before)]
+    if outliers := [name for record in own for name in record.outliers]:
         yield (
             f"Thresholds are not tuned on {few_names(outliers)}: other crops score far higher. Add crops like these, "
             "or remove these if they are no good examples."

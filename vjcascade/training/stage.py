@@ -45,8 +45,9 @@ PATIENCE = 40
 EASED = 0.02
 """So many more positives may be missed where progress is looked for: the rate at the target hangs on the worst few."""
 
-MISSED = 1.25
-"""Outliers are looked for where a stage passes so many times its target: a narrow miss costs less than their like."""
+FAR_ABOVE_TARGET = 1.25
+"""Outliers are looked for where a stage passes so many times its target: a narrow miss costs less than missing objects
+like them."""
 
 WORTH_EXCLUDING = 0.5
 """Outliers are excluded if without them a stage meets its target, or passes at most this share of its false alarms."""
@@ -466,7 +467,7 @@ def _without_outliers(
     """Return a stage that misses its target without the held-out crops that are to blame, if there are any."""
     target = settings.false_alarm_rate
     reached = ended.panel.rates(ended.panel.tuned_threshold()).false_alarm_rate
-    if reached < MISSED * target:
+    if reached < FAR_ABOVE_TARGET * target:
         return ended
     outliers = panel.find_outliers(n_most, max(target, WORTH_EXCLUDING * reached))
     if not outliers:

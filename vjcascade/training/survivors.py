@@ -18,7 +18,7 @@ from vjcascade.training.stage import MIN_CROPS_TO_EXCLUDE_ONE, StagePassed, Stag
 USUAL_STAGES = 15
 """So many stages together are taken to find out how many crops a model may miss, however many there will be."""
 
-SURE = 0.95
+CONFIDENCE = 0.95
 """In this share of all draws of crops, no more are odd than may be excluded."""
 
 
@@ -97,7 +97,7 @@ class Survivors:
 
         Of few crops, the hit rate of a stage allows none to be missed, but that of `USUAL_STAGES` stages allows a share
         of all crops. Of few drawn at random, more than that share may be odd: as many count as are not exceeded in
-        `SURE` of all draws.
+        `CONFIDENCE` of all draws, and less than half in any case.
 
         Parameters
         ----------
@@ -107,15 +107,16 @@ class Survivors:
         Returns
         -------
         int
-            None where a stage may miss a crop anyway, or none at all.
+            0 where a stage may miss a crop anyway, or none at all.
         """
         n_crops = len(self._names)
         if n_crops < MIN_CROPS_TO_EXCLUDE_ONE or hit_rate == 1 or n_allowed_misses(n_crops, hit_rate) > 0:
             return 0
         from scipy.special import bdtr  # type: ignore[import-untyped]
 
-        shares = bdtr(np.arange(n_crops + 1), n_crops, 1 - hit_rate**USUAL_STAGES)
-        return int(np.searchsorted(shares, SURE)) - len(self._outliers)
+        probabilities = bdtr(np.arange(n_crops + 1), n_crops, 1 - hit_rate**USUAL_STAGES)
+        n_odd = int(np.searchsorted(probabilities, CONFIDENCE))
+        return min(n_odd, (n_crops - 1) // 2) - len(self._outliers)
 
     def exclude(self, crops: Sequence[int]) -> tuple[str, ...]:
         """Take note that thresholds are no longer tuned on held-out crops; return their names."""
