@@ -128,18 +128,20 @@ def test_crops_outliers_decide_nothing_from_then_on(data):
     start = named, Cascade(doubles.WINDOW), RetainedNegatives.none(doubles.WINDOW), 1
     survivors = Survivors(*start)
     assert survivors.tuning_crops.tolist() == [i % 6 for i in range(n)]
-    assert survivors.max_outliers(0.995) == 2
+    assert survivors.max_outliers(0.995) == 1
     assert survivors.exclude((4,)) == ("4.png",)
     expected = [-1 if i % 6 == 4 else i % 6 for i in range(n)]
     assert survivors.tuning_crops.tolist() == expected
-    assert survivors.max_outliers(0.995) == 1
+    assert survivors.max_outliers(0.995) == 0
     again = Survivors(*start, outliers=["4.png", "of another run.png"])
     assert again.tuning_crops.tolist() == expected
-    assert again.max_outliers(0.995) == 1
+    assert again.max_outliers(0.995) == 0
 
 
-@pytest.mark.parametrize(("n_crops", "expected"), [(4, 0), (5, 1), (10, 2), (40, 6), (199, 21), (200, 0)])
-def test_as_many_crops_may_be_outliers_as_may_be_odd_by_chance(data, n_crops, expected):
+@pytest.mark.parametrize(
+    ("n_crops", "expected"), [(4, 0), (5, 1), (9, 1), (10, 2), (40, 2), (60, 4), (199, 14), (200, 0)]
+)
+def test_as_many_crops_may_be_outliers_as_all_stages_may_lose_or_chance_may_bring(data, n_crops, expected):
     """0.995 to the power of 15 stages is 0.928. With 200, a stage may miss one in any case."""
     windows = np.repeat(data.held_out_positives[:1], n_crops, axis=0)
     survivors = Survivors(

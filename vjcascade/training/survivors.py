@@ -18,9 +18,6 @@ from vjcascade.training.stage import MIN_CROPS_TO_EXCLUDE_ONE, StagePassed, Stag
 USUAL_STAGES = 15
 """So many stages together are taken to find out how many crops a model may miss, however many there will be."""
 
-CONFIDENCE = 0.95
-"""In this share of all draws of crops, no more are odd than may be excluded."""
-
 
 class Survivors:
     """What is left of a run's positives, and of the negatives of its last stage.
@@ -95,9 +92,8 @@ class Survivors:
     def max_outliers(self, hit_rate: float) -> int:
         """Return how many more held-out crops may be excluded from tuning.
 
-        Of few crops, the hit rate of a stage allows none to be missed, but that of `USUAL_STAGES` stages allows a share
-        of all crops. Of few drawn at random, more than that share may be odd: as many count as are not exceeded in
-        `CONFIDENCE` of all draws, and less than half in any case.
+        Of few crops, the hit rate of a stage allows none to be missed, but that of `USUAL_STAGES` stages allows a share.
+        Of very few, more than that share may be odd by chance: one of five counts in any case, and two of ten.
 
         Parameters
         ----------
@@ -112,11 +108,9 @@ class Survivors:
         n_crops = len(self._names)
         if n_crops < MIN_CROPS_TO_EXCLUDE_ONE or hit_rate == 1 or n_allowed_misses(n_crops, hit_rate) > 0:
             return 0
-        from scipy.special import bdtr  # type: ignore[import-untyped]
-
-        probabilities = bdtr(np.arange(n_crops + 1), n_crops, 1 - hit_rate**USUAL_STAGES)
-        n_odd = int(np.searchsorted(probabilities, CONFIDENCE))
-        return min(n_odd, (n_crops - 1) // 2) - len(self._outliers)
+        share = n_allowed_misses(n_crops, hit_rate**USUAL_STAGES)
+        by_chance = min(n_crops // MIN_CROPS_TO_EXCLUDE_ONE, 2)
+        return min(max(share, by_chance), (n_crops - 1) // 2) - len(self._outliers)
 
     def exclude(self, crops: Sequence[int]) -> tuple[str, ...]:
         """Take note that thresholds are no longer tuned on held-out crops; return their names."""
