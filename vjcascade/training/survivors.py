@@ -92,8 +92,8 @@ class Survivors:
     def max_outliers(self, hit_rate: float) -> int:
         """Return how many more held-out crops may be excluded from tuning.
 
-        Of few crops, the hit rate of a stage allows none to be missed, but that of `USUAL_STAGES` stages allows a share.
-        Of very few, more than that share may be odd by chance: one of five counts in any case, and two of ten.
+        Of few crops, the hit rate of a stage allows none to be missed, but that of `USUAL_STAGES` stages allows a
+        share. Of very few, more than that may be odd by chance: one of five counts in any case, and two of ten.
 
         Parameters
         ----------
