@@ -27,7 +27,7 @@ def a_round(rng):
 @pytest.mark.parametrize("select", BOUNDS)
 @given(
     st.integers(0, 2**32 - 1),
-    st.sampled_from([(1, 1), (2, 1), (1, 3.5), (30, 1), (1, 1000)]),
+    st.sampled_from([(1, 1), (2, 1), (1, 3.5), (30, 1), (1, 1000), (1e7, 1)]),
     st.floats(0.05, 20),
 )
 @settings(max_examples=27, deadline=None)
@@ -62,6 +62,25 @@ def test_bounds_are_close_around_a_good_guess(rng, select):
     threshold = np.sort(losses)[7]
     left = np.count_nonzero(loss_bounds.lower(values, threshold) <= threshold)
     assert 8 <= left <= 60
+
+
+@pytest.mark.parametrize("select", BOUNDS)
+def test_long_steps_do_not_hide_the_errors_that_cost_less(rng, select):
+    """A light positive is worth more than all negatives then, and sums of integers would lose the negatives' part."""
+    labels = np.array([1] * 6 + [-1] * 9, np.int8)
+    weights = np.where(labels > 0, 1e-4 / 6, (1 - 1e-4) / 9)
+    round_, costs = Round.of_weights(weights, BoostingState.start(labels)), Costs(20, 1)
+    points = np.zeros(
+        (500, 2, 2)
+    )  # of each feature: no positive is wrong, or all are, but nearly no negative
+    points[:, 0, 1] = rng.random(500) * round_.negative_weight / 2
+    points[:, 1] = round_.positive_weight, 1e-3
+    booster = make_booster("adaboostdb", costs, select=select)
+    losses = booster.loss(points[..., 0].ravel(), points[..., 1].ravel(), round_).reshape(500, 2).min(axis=1)
+    loss_bounds = BOUNDS[select](1.3, costs, round_)
+    values = (points @ loss_bounds.lines.T).min(axis=1).T - 1e-8  # as far as they may be off in histograms
+    threshold = np.sort(losses)[7]
+    assert np.count_nonzero(loss_bounds.lower(np.maximum(values, 0), threshold) <= threshold) <= 60
 
 
 class ThreeLines(TwoErrorBounds):

@@ -15,6 +15,10 @@ from vjcascade.parallel import blocks
 LINE_STEPS = np.array([0.0, 0.7, 1.0, 1.6])
 """Steps whose slopes are used as lines, as multiples of a guess at the winner's step."""
 
+MAX_SLOPE = 1e6
+"""Largest ratio of a line's coefficients: of a larger one, the errors of the class that costs less would be lost when
+sums of weights are rounded, and every feature's least value would be 0."""
+
 STEP_COUNTS = 8, 32, 128, 512
 """Numbers of steps at which losses are bounded: few for all features, more for those that remain."""
 
@@ -166,7 +170,7 @@ class LeastLossBounds(TwoErrorBounds):
     def __init__(self, guess: float, costs: Costs, round_: Round) -> None:
         self._guess, self._round = guess, round_
         self._factors = np.array([costs.positive, costs.negative])
-        self._slopes = guess * LINE_STEPS[1:]
+        self._slopes = _steps_of_lines(guess, self._factors)[1:]
         super().__init__(
             _unit(np.concatenate([[self._factors], np.sinh(np.outer(self._slopes, self._factors))]))
         )
@@ -233,7 +237,8 @@ class GreatestStepBounds(TwoErrorBounds):
     def __init__(self, guess: float, costs: Costs, round_: Round) -> None:
         self._guess, self._round = guess, round_
         self._factors = np.array([costs.positive, costs.negative])
-        slopes, self._passed_below = _slopes_and_thresholds(guess * LINE_STEPS, self._factors, round_)
+        self._steps = _steps_of_lines(guess, self._factors)
+        slopes, self._passed_below = _slopes_and_thresholds(self._steps, self._factors, round_)
         super().__init__(_unit(slopes))
         self._scales = slopes.sum(axis=1)
 
@@ -241,7 +246,7 @@ class GreatestStepBounds(TwoErrorBounds):
         """Return minus the last of the lines' steps at which the loss still decreases."""
         highest = values * self._scales[:, None]
         n_passed = np.count_nonzero(highest < self._passed_below[:, None], axis=0)
-        steps: Floats = -self._guess * np.append(0.0, LINE_STEPS)[n_passed]
+        steps: Floats = -np.append(0.0, self._steps)[n_passed]
         return steps
 
     def at_steps(self, steps: Floats) -> PassedSteps:
@@ -274,6 +279,25 @@ class PassedSteps(NamedTuple):
         behind = np.where(passed.any(axis=0), len(passed) - np.argmax(passed[::-1], axis=0), 0)
         bounds: Floats = self.least_beyond[behind]
         return bounds
+
+
+def _steps_of_lines(guess: float, factors: Floats) -> Floats:
+    """Return the steps whose slopes are used as lines: around the guess, or below it if they would be too steep.
+
+    At a step s, the ratio of the coefficients is at most C/c exp((C - c) s), with the larger cost C and the smaller c.
+
+    Examples
+    --------
+    >>> _steps_of_lines(0.5, np.array([2.0, 1.0]))
+    array([0.  , 0.35, 0.5 , 0.8 ])
+    >>> _steps_of_lines(0.5, np.array([50.0, 1.0])).round(3)
+    array([0.   , 0.088, 0.126, 0.202])
+    """
+    larger, smaller = factors.max(), factors.min()
+    if larger > smaller:
+        greatest = max(np.log(MAX_SLOPE * smaller / larger), 0.001) / (larger - smaller)
+        guess = min(guess, greatest / LINE_STEPS[-1])
+    return guess * LINE_STEPS
 
 
 def _losses_at(steps: Floats, factors: Floats, round_: Round) -> tuple[Floats, Floats]:

@@ -15,8 +15,8 @@ from vjcascade.kernels.tiles import GROUP, GROUPS
 PART = N_BINS * GROUP
 """Items in a part of a group's histograms."""
 
-HALF = PART // 2
-"""Items of two halves that are folded together."""
+QUARTER = PART // 4
+"""Items of four quarters that are folded together."""
 
 N_CUTS = (N_BINS - 1) * GROUP
 """Items of a group for cuts with bins on both sides."""
@@ -45,12 +45,13 @@ def add_changes(
         for g in range(GROUPS):
             histogram = histograms[GROUPS * tile + g]
             if shift == CLEAR:
-                near[:] = 0
+                histogram[:] = 0
+                _add_to_group(taken[g], parts, changes, histogram)
             else:
                 for i in range(len(near)):
                     near[i] = histogram[i] >> np.int32(shift)  # rounds down
-            _add_to_group(taken[g], parts, changes, near)
-            _copy(near, histogram)
+                _add_to_group(taken[g], parts, changes, near)
+                _copy(near, histogram)
 
 
 @kernel
@@ -99,7 +100,7 @@ def least_on_lines(
     A cut has bins on both sides, so the two constant weak classifiers are not included.
     """
     below_p, below_n = np.empty(PART, np.int32), np.empty(PART, np.int32)
-    rest, low, high = np.empty(PART, np.int32), np.empty(HALF, np.int32), np.empty(HALF, np.int32)
+    low, high = np.empty(QUARTER, np.int32), np.empty(QUARTER, np.int32)
     for group in range(len(histograms)):
         _sum_up(histograms[group, :PART], below_p)
         _sum_up(histograms[group, PART:], below_n)
@@ -108,10 +109,7 @@ def least_on_lines(
             unit = (sum_p + sum_n) / WHOLE
             a = lines[line, 0] / unit if unit > 0 else 0.0
             b = lines[line, 1] / unit if unit > 0 else 0.0
-            for i in range(PART):
-                rest[i] = np.int32(a * below_p[i] - b * below_n[i])
-            _fold_min(rest, low)
-            _fold_max(rest, high)
+            _extremes_on_line(below_p, below_n, a, b, low, high)
             for lane in range(GROUP):
                 least[line, group, lane] = min(sum_n + low[lane] * unit, sum_p - high[lane] * unit)
 
@@ -130,15 +128,14 @@ def least_on_signed_line(
     The histograms of these signed weights are half as large as those of both classes, and are not kept.
     """
     histogram, below = np.empty(PART, np.int32), np.empty(PART, np.int32)
-    low, high = np.empty(HALF, np.int32), np.empty(HALF, np.int32)
+    low, high = np.empty(QUARTER, np.int32), np.empty(QUARTER, np.int32)
     taken = np.empty((GROUPS, len(columns)), np.uint64)
     for tile in range(len(words)):
         take_groups(words[tile], columns, taken)
         for g in range(GROUPS):
             add_up_signed(taken[g], units, histogram)
             _sum_up(histogram, below)
-            _fold_min(below, low)
-            _fold_max(below, high)
+            _extremes(below, low, high)
             for lane in range(GROUP):
                 error = min(weight_sums[1] + low[lane] * unit, weight_sums[0] - high[lane] * unit)
                 least[GROUPS * tile + g, lane] = error
@@ -183,7 +180,7 @@ def least_gini(
     Computed in float32, with errors of about a millionth of all weight.
     """
     below_p, below_n = np.empty(PART, np.int32), np.empty(PART, np.int32)
-    sums, least = np.empty(PART, np.int32), np.empty(HALF, np.int32)
+    sums, low, high = np.empty(PART, np.int32), np.empty(QUARTER, np.int32), np.empty(QUARTER, np.int32)
     unit = (factors[0] * weight_sums[0] + factors[1] * weight_sums[1]) / WHOLE
     scale = 1 / unit if unit > 0 else 0.0
     a, b = np.float32(factors[0] * scale), np.float32(factors[1] * scale)
@@ -197,9 +194,9 @@ def least_gini(
             right_p, right_n = sum_p - left_p, sum_n - left_n
             left = left_p * left_n / (left_p + left_n + nothing)
             sums[i] = np.int32(left + right_p * right_n / (right_p + right_n + nothing))
-        _fold_min(sums, least)
+        _extremes(sums, low, high)
         for lane in range(GROUP):
-            losses[group, lane] = 2 * unit * least[lane]
+            losses[group, lane] = 2 * unit * low[lane]
 
 
 @kernel
@@ -211,34 +208,59 @@ def _copy(items: NDArray[np.int32], into: NDArray[np.int32]) -> None:  # IN, OUT
 
 @kernel
 def _sum_up(histograms: NDArray[np.int32], below: NDArray[np.int32]) -> None:  # IN, OUT (PART,)
-    """Write eight features' cumulative weights, up to and including each bin."""
+    """Write eight features' cumulative weights, up to and including each bin.
+
+    There is no cut above the last bin: the sums of the one before stand for it, so that extremes need not leave it out.
+    """
     for i in range(GROUP):
         below[i] = histograms[i]
-    for i in range(GROUP, PART):
+    for i in range(GROUP, N_CUTS):
         below[i] = below[i - GROUP] + histograms[i]
+    below[N_CUTS:] = below[N_CUTS - GROUP : N_CUTS]
 
 
 @kernel
-def _fold_min(sums: NDArray[np.int32], low: NDArray[np.int32]) -> None:  # IN (PART,), OUT (HALF,)
-    """Write eight features' least sums over all cuts to the first items, by folding halves together."""
-    for i in range(N_CUTS - HALF):
-        low[i] = min(sums[i], sums[HALF + i])
-    low[N_CUTS - HALF :] = sums[N_CUTS - HALF : HALF]  # the last bin has nothing above it: no cut
-    half = HALF
-    while half > GROUP:
-        half //= 2
-        for i in range(half):
-            low[i] = min(low[i], low[half + i])
+def _extremes_on_line(
+    below_p: NDArray[np.int32],  # IN (PART,)
+    below_n: NDArray[np.int32],  # IN (PART,)
+    a: float,
+    b: float,
+    low: NDArray[np.int32],  # OUT (QUARTER,)
+    high: NDArray[np.int32],  # OUT (QUARTER,)
+) -> None:
+    """Write eight features' least and greatest a * below_p - b * below_n to the first items.
+
+    Four quarters at once: results that are not kept need no memory.
+    """
+    for i in range(QUARTER):
+        one = np.int32(a * below_p[i] - b * below_n[i])
+        two = np.int32(a * below_p[QUARTER + i] - b * below_n[QUARTER + i])
+        three = np.int32(a * below_p[2 * QUARTER + i] - b * below_n[2 * QUARTER + i])
+        four = np.int32(a * below_p[3 * QUARTER + i] - b * below_n[3 * QUARTER + i])
+        low[i] = min(one, two, three, four)
+        high[i] = max(one, two, three, four)
+    _fold(low, high)
 
 
 @kernel
-def _fold_max(sums: NDArray[np.int32], high: NDArray[np.int32]) -> None:  # IN (PART,), OUT (HALF,)
-    """Write eight features' greatest sums over all cuts to the first items."""
-    for i in range(N_CUTS - HALF):
-        high[i] = max(sums[i], sums[HALF + i])
-    high[N_CUTS - HALF :] = sums[N_CUTS - HALF : HALF]
-    half = HALF
+def _extremes(
+    sums: NDArray[np.int32],  # IN (PART,)
+    low: NDArray[np.int32],  # OUT (QUARTER,)
+    high: NDArray[np.int32],  # OUT (QUARTER,)
+) -> None:
+    """Write eight features' least and greatest sums to the first items."""
+    for i in range(QUARTER):
+        one, two, three, four = sums[i], sums[QUARTER + i], sums[2 * QUARTER + i], sums[3 * QUARTER + i]
+        low[i] = min(one, two, three, four)
+        high[i] = max(one, two, three, four)
+    _fold(low, high)
+
+
+@kernel
+def _fold(low: NDArray[np.int32], high: NDArray[np.int32]) -> None:  # IN and OUT (QUARTER,)
+    """Bring eight features' extremes to the first items, by folding halves together."""
+    half = QUARTER
     while half > GROUP:
         half //= 2
         for i in range(half):
-            high[i] = max(high[i], high[half + i])
+            low[i], high[i] = min(low[i], low[half + i]), max(high[i], high[half + i])
