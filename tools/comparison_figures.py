@@ -1,9 +1,10 @@
 """Draw the published tables of a comparison (extra ``paper``).
 
-``python tools/comparison_figures.py samples/comparison`` draws, for each set of tables NAME there is in the folder:
+``python tools/comparison_figures.py samples/comparison`` draws, for each kind of tables there is in the folder (``tables``;
+``stages``, with an object in each set of tables, ``stages-cars-contrasts.csv``):
 
-* ``NAME-contrasts.svg``: the answers to the questions that were fixed before, as differences with their intervals;
-* ``NAME-asymmetry.svg``: how many times as often positives are missed as negatives are taken for positives, over rounds.
+* ``KIND-contrasts.svg``: the answers to the questions that were fixed before, as differences with their intervals;
+* ``KIND-asymmetry.svg``: how many times as often positives are missed as negatives are taken for positives, over rounds.
 
 Each figure says which tables it was drawn from, by their SHA-256; the tests fail if they are others.
 """
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-CONTRASTS, CURVES, ASYMMETRY = "-contrasts.csv", "-curves.csv.gz", "-asymmetry.svg"
+CONTRASTS, CURVES = "-contrasts.csv", "-curves.csv.gz"
 
 SIGNIFICANT = 0.05
 SHOWN_COSTS = ("10:1", "5:1", "2:1")
@@ -64,6 +65,8 @@ PLAIN = STYLE | {
 }
 
 Row = Mapping[str, str]
+Tables = Mapping[str, Sequence[Row]]
+"""Rows by what a table's name says beside its kind: the object, or nothing."""
 
 
 def main() -> None:
@@ -72,62 +75,77 @@ def main() -> None:
     )
     parser.add_argument("folder", type=Path, help="of the published tables")
     arguments = parser.parse_args()
-    for path in sorted(arguments.folder.glob(f"*{CONTRASTS}")):
-        draw(path, path.with_suffix(".svg"), contrasts_figure)
-    for path in sorted(arguments.folder.glob(f"*{CURVES}")):
-        draw(path, path.with_name(path.name.removesuffix(CURVES) + ASYMMETRY), asymmetry_figure)
+    for ending, figure_ending, figure_of in FIGURES:
+        for kind, sources in sources_by_kind(arguments.folder, ending).items():
+            draw(sources, arguments.folder / f"{kind}{figure_ending}", figure_of)
 
 
-def draw(source: Path, target: Path, figure_of: Callable[[Sequence[Row]], Figure]) -> None:
-    """Draw a figure of a table."""
+def sources_by_kind(folder: Path, ending: str) -> dict[str, list[Path]]:
+    """Return the tables of an ending by their kind: stages-cars and stages-faces are drawn in one figure."""
+    kinds = defaultdict(list)
+    for path in sorted(folder.glob(f"*{ending}")):
+        kinds[path.name.removesuffix(ending).partition("-")[0]].append(path)
+    return dict(kinds)
+
+
+def draw(sources: Sequence[Path], target: Path, figure_of: Callable[[Tables], Figure]) -> None:
+    """Draw a figure of tables."""
     import matplotlib as mpl
 
-    content = source.read_bytes()
-    text = (gzip.decompress(content) if source.suffix == ".gz" else content).decode()
+    tables = {}
+    for source in sources:
+        content = source.read_bytes()
+        text = (gzip.decompress(content) if source.suffix == ".gz" else content).decode()
+        named = re.match(r"[^-]+-(.+)-(?:contrasts|curves)", source.name)
+        tables[named[1] if named else ""] = list(csv.DictReader(io.StringIO(text)))
     drawn = io.StringIO()
     with mpl.rc_context(PLAIN):
-        figure = figure_of(list(csv.DictReader(io.StringIO(text))))
-        metadata = {"Date": None, "Description": described(source)}
+        figure = figure_of(tables)
+        metadata = {"Date": None, "Description": "; ".join(map(described, sources))}
         figure.savefig(drawn, format="svg", transparent=True, metadata=metadata)
     write_atomic(target, re.sub(r"[ \t]+$", "", drawn.getvalue(), flags=re.MULTILINE).encode())
     print(f"{target} drawn")
 
 
 def described(source: Path) -> str:
-    """Return what a figure says of the table that it was drawn from."""
+    """Return what a figure says of a table that it was drawn from."""
     return f"drawn from {source.name}, SHA-256 {hashlib.sha256(source.read_bytes()).hexdigest()}"
 
 
-def contrasts_figure(rows: Sequence[Row]) -> Figure:
-    """Draw a panel for each question, and in it a line for each cost ratio: the difference and its interval."""
+def contrasts_figure(tables: Tables) -> Figure:
+    """Draw a panel for each question, and in it a line for each cost ratio and table: the difference and its interval."""
     from matplotlib.figure import Figure
 
-    questions = list(dict.fromkeys(row["question"] for row in rows))
-    n_lines = max(sum(row["question"] == question for row in rows) for question in questions)
-    n_rows = -(-len(questions) // 2)
+    panels: dict[str, list[tuple[str, Row]]] = defaultdict(list)
+    for name, rows in tables.items():
+        for row in rows:
+            panels[row["question"]].append((f"{row['costs']}, {name}" if name else row["costs"], row))
+    for lines in panels.values():  # all tables of one ratio beside each other
+        ratios = list(dict.fromkeys(row["costs"] for _, row in lines))
+        lines.sort(key=lambda line: ratios.index(line[1]["costs"]))
+    n_lines = max(map(len, panels.values()))
+    n_rows = -(-len(panels) // 2)
     figure = Figure(figsize=(10, n_rows * (1.3 + 0.2 * n_lines)), layout="constrained")
     axes = list(figure.subplots(n_rows, 2, squeeze=False).flat)
-    for axis, question in zip(axes, questions, strict=False):
-        contrast_panel(axis, [row for row in rows if row["question"] == question])
+    for axis, (question, lines) in zip(axes, panels.items(), strict=False):
+        contrast_panel(axis, lines)
         axis.set_title(textwrap.fill(question, 52), fontsize=10)
-    for axis in axes[len(questions) :]:
+    for axis in axes[len(panels) :]:
         axis.set_visible(False)
-    for measure in dict.fromkeys(row["measure"] for row in rows):  # lengths can be compared
-        same = [
-            axis
-            for axis, question in zip(axes, questions, strict=False)
-            if any(row["question"] == question and row["measure"] == measure for row in rows)
-        ]
+    measures = [lines[0][1]["measure"] for lines in panels.values()]
+    for measure in dict.fromkeys(measures):  # lengths can be compared
+        same = [axis for axis, one in zip(axes, measures, strict=False) if one == measure]
         ends = [end for axis in same for end in axis.get_xlim()]
         for axis in same:
             axis.set_xlim(min(ends), max(ends))
     return figure
 
 
-def contrast_panel(axis: Axes, rows: Sequence[Row]) -> None:
-    """Draw the answers to one question; a filled mark where the corrected p-value is significant."""
+def contrast_panel(axis: Axes, lines: Sequence[tuple[str, Row]]) -> None:
+    """Draw the answers to one question by their names; a filled mark where the corrected p-value is significant."""
+    names, rows = zip(*reversed(lines), strict=True)
     scale = 100 if rows[0]["measure"] == "cost" else 1
-    for place, row in enumerate(reversed(rows)):
+    for place, row in enumerate(rows):
         mean, low, high = (scale * float(row[f"difference{end}"]) for end in ("", "_low", "_high"))
         is_significant = float(row["corrected_p"]) <= SIGNIFICANT
         colour = "#D55E00" if is_significant else "#0072B2"
@@ -142,7 +160,7 @@ def contrast_panel(axis: Axes, rows: Sequence[Row]) -> None:
         )
     axis.axvline(0, color=GREY, linewidth=0.8)
     axis.set_ylim(-0.7, len(rows) - 0.3)
-    axis.set_yticks(range(len(rows)), [row["costs"] for row in reversed(rows)])
+    axis.set_yticks(range(len(rows)), names)
     first, second = (
         f"{rows[0][f'{side}_booster']}, {rows[0][f'{side}_rule']}" for side in ("first", "second")
     )
@@ -150,27 +168,41 @@ def contrast_panel(axis: Axes, rows: Sequence[Row]) -> None:
     axis.set_xlabel(f"{unit}: {first}\nminus {second}", fontsize=8)
 
 
-def asymmetry_figure(rows: Sequence[Row]) -> Figure:
-    """Draw the ratio of both error rates over rounds."""
+def asymmetry_figure(tables: Tables) -> Figure:
+    """Draw the ratio of both error rates over rounds, a panel for each table."""
     from matplotlib.figure import Figure
 
-    costs = next(costs for costs in SHOWN_COSTS if any(row["costs"] == costs for row in rows))
+    figure = Figure(figsize=(8, 4.2) if len(tables) == 1 else (11, 4.2), layout="constrained")
+    axes = figure.subplots(1, len(tables), squeeze=False, sharey=True)[0]
+    for axis, (name, rows) in zip(axes, tables.items(), strict=True):
+        costs = next(costs for costs in SHOWN_COSTS if any(row["costs"] == costs for row in rows))
+        asymmetry_panel(axis, [row for row in rows if row["costs"] in {costs, "any"}])
+        axis.set_title(name, fontsize=10)
+        axis.set_ylabel(f"miss rate / false-alarm rate, at {costs}" if axis is axes[0] else "")
+    axes[-1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    return figure
+
+
+def asymmetry_panel(axis: Axes, rows: Sequence[Row]) -> None:
+    """Draw the lines of `LINES` that there are."""
     points: dict[tuple[str, str], list[tuple[int, float]]] = defaultdict(list)
     for row in rows:
-        if row["costs"] in {costs, "any"}:
-            points[row["booster"], row["rule"]].append((int(row["round"]), float(row["ratio"])))
-    figure = Figure(figsize=(8, 4.2), layout="constrained")
-    axis = figure.subplots()
+        points[row["booster"], row["rule"]].append((int(row["round"]), float(row["ratio"])))
     for key, (name, colour) in LINES.items():
         if key in points:
             rounds, ratios = np.array(sorted(points[key])).T
             axis.plot(rounds, ratios, color=colour, label=name, linewidth=1.6)
     axis.axhline(1, color=GREY, linewidth=0.8)
-    axis.set(xscale="log", yscale="log", xlabel="rounds", ylabel=f"miss rate / false-alarm rate, at {costs}")
+    axis.set(xscale="log", yscale="log", xlabel="rounds")
     for part in (axis.xaxis, axis.yaxis):
         part.set_major_formatter("{x:g}")
-    axis.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
-    return figure
+
+
+FIGURES = (
+    (CONTRASTS, "-contrasts.svg", contrasts_figure),
+    (CURVES, "-asymmetry.svg", asymmetry_figure),
+)
+"""Endings of tables and of their figures, and what draws these."""
 
 
 if __name__ == "__main__":

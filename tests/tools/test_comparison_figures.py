@@ -13,6 +13,9 @@ PUBLISHED = Path(__file__).resolve().parents[2] / "samples" / "comparison"
 
 FIGURES = sorted(path.name for path in PUBLISHED.glob("*.svg"))
 
+LINES_OF_STAGES = ("5:1, cars", "5:1, number-plates", "1:5, cars", "1:5, number-plates")
+"""From above: all tables of a ratio beside each other."""
+
 
 @pytest.fixture
 def figures(program):
@@ -20,22 +23,21 @@ def figures(program):
     return program("comparison_figures")
 
 
-def source_of(figures, path):
-    """Return the table that a figure is drawn from."""
-    if path.name.endswith(figures.ASYMMETRY):
-        return path.with_name(path.name.removesuffix(figures.ASYMMETRY) + figures.CURVES)
-    return path.with_suffix(".csv")
-
-
 @pytest.mark.parametrize("name", FIGURES)
 def test_published_figures_are_of_the_published_tables(figures, name):
-    path = PUBLISHED / name
-    assert figures.described(source_of(figures, path)) in path.read_text()
+    table, figure = next(ends for *ends, _ in figures.FIGURES if name.endswith(ends[1]))
+    sources = figures.sources_by_kind(PUBLISHED, table)[name.removesuffix(figure)]
+    assert "; ".join(map(figures.described, sources)) in (PUBLISHED / name).read_text()
 
 
 def test_every_set_of_tables_is_drawn(figures):
-    tables = [*PUBLISHED.glob(f"*{figures.CONTRASTS}"), *PUBLISHED.glob(f"*{figures.CURVES}")]
-    assert len(tables) == len(FIGURES) > 0
+    drawn = {
+        f"{kind}{figure}"
+        for table, figure, _ in figures.FIGURES
+        for kind in figures.sources_by_kind(PUBLISHED, table)
+    }
+    assert drawn == set(FIGURES)
+    assert drawn
 
 
 @pytest.fixture
@@ -72,6 +74,21 @@ def test_tables_are_drawn(figures, monkeypatch, folder):
     assert "AdaBoost, which ignores costs" in made["cars-asymmetry.svg"]
     assert "at 5:1" in made["cars-asymmetry.svg"]
     assert drawn(figures, monkeypatch, folder) == made
+
+
+def test_objects_of_one_kind_are_drawn_together(figures, monkeypatch, folder):
+    for ending in (figures.CONTRASTS, figures.CURVES):
+        content = (folder / f"cars{ending}").read_bytes()
+        for name in ("stages-cars", "stages-number-plates"):
+            (folder / f"{name}{ending}").write_bytes(content)
+        (folder / f"cars{ending}").unlink()
+    made = drawn(figures, monkeypatch, folder)
+    assert made.keys() == {"stages-contrasts.svg", "stages-asymmetry.svg"}
+    order = [made["stages-contrasts.svg"].index(f">{name}<") for name in LINES_OF_STAGES]
+    assert sorted(order, reverse=True) == order  # drawn from below
+    assert all(f">{name}<" in made["stages-asymmetry.svg"] for name in ("cars", "number-plates"))
+    paths = [folder / f"stages-{name}{figures.CURVES}" for name in ("cars", "number-plates")]
+    assert "; ".join(map(figures.described, paths)) in made["stages-asymmetry.svg"]
 
 
 def test_what_is_not_significant_is_not_marked(figures, monkeypatch, folder):

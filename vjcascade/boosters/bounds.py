@@ -13,11 +13,16 @@ from vjcascade.boosters.state import Floats, Round
 from vjcascade.parallel import blocks
 
 LINE_STEPS = np.array([0.0, 0.7, 1.0, 1.6])
-"""Steps whose slopes are used as lines, as multiples of a guess at the winner's step."""
+"""Steps whose slopes are used as lines, as multiples of a guess at the winner's step or of a shorter step."""
 
 MAX_SLOPE = 1e6
-"""Largest ratio of a line's coefficients: of a larger one, the errors of the class that costs less would be lost when
-sums of weights are rounded, and every feature's least value would be 0."""
+"""What an error of the class that costs more may count on a line, as a multiple of the other's where both classes weigh
+the same. On steeper lines, the other class's errors would be lost when sums of weights are rounded, and every feature's
+least value would be 0. Where the first class weighs less, its sums are rounded by less, and lines may be steeper."""
+
+LEAST_EXPONENT = 1.0
+"""Steps are not shortened further than this, times the difference of the costs: shorter ones would give four lines that
+are nearly the same, however steep. So where costs alone are more unequal than `MAX_SLOPE`, lines are steeper, too."""
 
 STEP_COUNTS = 8, 32, 128, 512
 """Numbers of steps at which losses are bounded: few for all features, more for those that remain."""
@@ -170,7 +175,7 @@ class LeastLossBounds(TwoErrorBounds):
     def __init__(self, guess: float, costs: Costs, round_: Round) -> None:
         self._guess, self._round = guess, round_
         self._factors = np.array([costs.positive, costs.negative])
-        self._slopes = _steps_of_lines(guess, self._factors)[1:]
+        self._slopes = _steps_of_lines(guess, self._factors, round_)[1:]
         super().__init__(
             _unit(np.concatenate([[self._factors], np.sinh(np.outer(self._slopes, self._factors))]))
         )
@@ -237,7 +242,7 @@ class GreatestStepBounds(TwoErrorBounds):
     def __init__(self, guess: float, costs: Costs, round_: Round) -> None:
         self._guess, self._round = guess, round_
         self._factors = np.array([costs.positive, costs.negative])
-        self._steps = _steps_of_lines(guess, self._factors)
+        self._steps = _steps_of_lines(guess, self._factors, round_)
         slopes, self._passed_below = _slopes_and_thresholds(self._steps, self._factors, round_)
         super().__init__(_unit(slopes))
         self._scales = slopes.sum(axis=1)
@@ -281,21 +286,18 @@ class PassedSteps(NamedTuple):
         return bounds
 
 
-def _steps_of_lines(guess: float, factors: Floats) -> Floats:
+def _steps_of_lines(guess: float, factors: Floats, round_: Round) -> Floats:
     """Return the steps whose slopes are used as lines: around the guess, or below it if they would be too steep.
 
     At a step s, the ratio of the coefficients is at most C/c exp((C - c) s), with the larger cost C and the smaller c.
-
-    Examples
-    --------
-    >>> _steps_of_lines(0.5, np.array([2.0, 1.0]))
-    array([0.  , 0.35, 0.5 , 0.8 ])
-    >>> _steps_of_lines(0.5, np.array([50.0, 1.0])).round(3)
-    array([0.   , 0.088, 0.126, 0.202])
     """
-    larger, smaller = factors.max(), factors.min()
-    if larger > smaller:
-        greatest = max(np.log(MAX_SLOPE * smaller / larger), 0.001) / (larger - smaller)
+    dear, cheap = (0, 1) if factors[0] > factors[1] else (1, 0)
+    difference = factors[dear] - factors[cheap]
+    if difference > 0:
+        class_weights = round_.positive_weight, round_.negative_weight
+        lighter = max(1.0, class_weights[cheap] / max(class_weights[dear], 1e-300))
+        exponent = np.log(MAX_SLOPE * lighter * factors[cheap] / factors[dear])
+        greatest = max(exponent, LEAST_EXPONENT) / difference
         guess = min(guess, greatest / LINE_STEPS[-1])
     return guess * LINE_STEPS
 
@@ -331,7 +333,8 @@ def _least_between(weights: Floats, values: Floats) -> Floats:
 def _between_lines(lines: Floats, wanted: Floats) -> Floats:
     """Return weights of the given lines' values in lower bounds of wanted lines, shape (n_wanted, n_lines).
 
-    Each wanted line is a sum, with weights >= 0, of its two neighbours among the lines and the axes.
+    Each wanted line is a sum, with weights >= 0, of its two neighbours among the lines and the axes. Where these are so
+    close that rounding makes the sum larger than the line, it is made smaller: a bound must not be above the loss.
     """
     order = np.argsort(lines[:, 0])
     known = np.concatenate([[[0.0, 1.0]], lines[order], [[1.0, 0.0]]])
@@ -348,4 +351,7 @@ def _between_lines(lines: Floats, wanted: Floats) -> Floats:
     )
     back = np.empty_like(order)
     back[order] = np.arange(len(order))
-    return np.maximum(weights[1:-1][back], 0.0).T
+    found = np.maximum(weights[1:-1][back], 0.0).T
+    excess = found @ lines / np.maximum(wanted, 1e-300)
+    bounds: Floats = found / np.maximum(excess.max(axis=1, keepdims=True), 1.0)
+    return bounds

@@ -16,7 +16,7 @@ PART = N_BINS * GROUP
 """Items in a part of a group's histograms."""
 
 QUARTER = PART // 4
-"""Items of four quarters that are folded together."""
+"""Items in each of four quarters that are folded together."""
 
 N_CUTS = (N_BINS - 1) * GROUP
 """Items of a group for cuts with bins on both sides."""
@@ -44,7 +44,7 @@ def add_changes(
         take_groups(words[tile], columns, taken)
         for g in range(GROUPS):
             histogram = histograms[GROUPS * tile + g]
-            if shift == CLEAR:
+            if shift == CLEAR:  # in place: nothing is read that `near` would have to keep in the fast cache
                 histogram[:] = 0
                 _add_to_group(taken[g], parts, changes, histogram)
             else:
