@@ -4,7 +4,8 @@
 ``stages``, with an object in each set of tables, ``stages-cars-contrasts.csv``):
 
 * ``KIND-contrasts.svg``: the answers to the questions that were fixed before, as differences with their intervals;
-* ``KIND-asymmetry.svg``: how many times as often positives are missed as negatives are taken for positives, over rounds.
+* ``KIND-asymmetry.svg``: how many times as often positives are missed as negatives are taken for positives, over rounds;
+* ``cascades-hit-rates.svg``: what whole cascades find, by false alarms per scene.
 
 Each figure says which tables it was drawn from, by their SHA-256; the tests fail if they are others.
 """
@@ -19,7 +20,7 @@ import io
 import re
 import textwrap
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,8 +32,6 @@ from vjcascade.files import write_atomic
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-CONTRASTS, CURVES = "-contrasts.csv", "-curves.csv.gz"
 
 SIGNIFICANT = 0.05
 SHOWN_COSTS = ("10:1", "5:1", "2:1")
@@ -48,6 +47,9 @@ LINES = {
     ("adaboostdb", "natural"): ("AdaBoostDB", "#56B4E9"),
 }
 """Booster and threshold rule; colours that the colour-blind tell apart."""
+
+RATE_COLOURS = {"0.01": "#0072B2", "0.1": "#D55E00", "1": "#009E73"}
+"""False alarms per scene, as in the columns' names."""
 
 GREY = "#808080"
 """Of letters and axes: it can be read on white and on black."""
@@ -75,41 +77,47 @@ def main() -> None:
     )
     parser.add_argument("folder", type=Path, help="of the published tables")
     arguments = parser.parse_args()
-    for ending, figure_ending, figure_of in FIGURES:
-        for kind, sources in sources_by_kind(arguments.folder, ending).items():
-            draw(sources, arguments.folder / f"{kind}{figure_ending}", figure_of)
+    for pattern, ending, figure_of in FIGURES:
+        for kind, sources in sources_by_kind(arguments.folder, pattern).items():
+            draw(sources, arguments.folder / f"{kind}{ending}", figure_of)
 
 
-def sources_by_kind(folder: Path, ending: str) -> dict[str, list[Path]]:
-    """Return the tables of an ending by their kind: stages-cars and stages-faces are drawn in one figure."""
-    kinds = defaultdict(list)
-    for path in sorted(folder.glob(f"*{ending}")):
-        kinds[path.name.removesuffix(ending).partition("-")[0]].append(path)
+def sources_by_kind(folder: Path, pattern: str) -> dict[str, dict[str, Path]]:
+    """Return tables by their kind and object: stages-cars and stages-faces are drawn in one figure.
+
+    Of "tables", which have no object, the second name is empty.
+    """
+    kinds: dict[str, dict[str, Path]] = defaultdict(dict)
+    for path in sorted(folder.glob(pattern)):
+        kind, _, thing = path.name.removesuffix(pattern.rpartition("*")[2]).partition("-")
+        kinds[kind][thing] = path
     return dict(kinds)
 
 
-def draw(sources: Sequence[Path], target: Path, figure_of: Callable[[Tables], Figure]) -> None:
+def draw(sources: Mapping[str, Path], target: Path, figure_of: Callable[[Tables], Figure]) -> None:
     """Draw a figure of tables."""
     import matplotlib as mpl
 
     tables = {}
-    for source in sources:
+    for name, source in sources.items():
         content = source.read_bytes()
         text = (gzip.decompress(content) if source.suffix == ".gz" else content).decode()
-        named = re.match(r"[^-]+-(.+)-(?:contrasts|curves)", source.name)
-        tables[named[1] if named else ""] = list(csv.DictReader(io.StringIO(text)))
+        tables[name] = list(csv.DictReader(io.StringIO(text)))
     drawn = io.StringIO()
     with mpl.rc_context(PLAIN):
         figure = figure_of(tables)
-        metadata = {"Date": None, "Description": "; ".join(map(described, sources))}
+        metadata = {"Date": None, "Description": described(sources.values())}
         figure.savefig(drawn, format="svg", transparent=True, metadata=metadata)
     write_atomic(target, re.sub(r"[ \t]+$", "", drawn.getvalue(), flags=re.MULTILINE).encode())
     print(f"{target} drawn")
 
 
-def described(source: Path) -> str:
-    """Return what a figure says of a table that it was drawn from."""
-    return f"drawn from {source.name}, SHA-256 {hashlib.sha256(source.read_bytes()).hexdigest()}"
+def described(sources: Iterable[Path]) -> str:
+    """Return what a figure says of the tables that it was drawn from."""
+    return "; ".join(
+        f"drawn from {source.name}, SHA-256 {hashlib.sha256(source.read_bytes()).hexdigest()}"
+        for source in sources
+    )
 
 
 def contrasts_figure(tables: Tables) -> Figure:
@@ -198,11 +206,35 @@ def asymmetry_panel(axis: Axes, rows: Sequence[Row]) -> None:
         part.set_major_formatter("{x:g}")
 
 
+def hit_rates_figure(tables: Tables) -> Figure:
+    """Draw a panel for each table, in it a line for each booster and rate of false alarms: what it finds."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    axes = figure.subplots(1, len(tables), squeeze=False, sharey=True)[0]
+    for axis, (name, rows) in zip(axes, tables.items(), strict=True):
+        for place, (rate, colour) in enumerate(RATE_COLOURS.items()):
+            ends = [
+                [100 * float(row[f"hit_rate_at_{rate}{end}"]) for row in rows]
+                for end in ("", "_low", "_high")
+            ]
+            mean, low, high = np.array(ends)
+            y = np.arange(len(rows)) + 0.22 * (place - 1)
+            axis.hlines(y, low, high, color=colour, linewidth=1.4)
+            axis.plot(mean, y, "o", color=colour, markersize=5, label=f"at {rate} false alarms per scene")
+        axis.set_yticks(range(len(rows)), [row["entry"] for row in rows])
+        axis.set(title=name, xlabel="hit rate in %")
+    axes[0].invert_yaxis()
+    figure.legend(*axes[0].get_legend_handles_labels(), fontsize=8, loc="outside lower center", ncols=3)
+    return figure
+
+
 FIGURES = (
-    (CONTRASTS, "-contrasts.svg", contrasts_figure),
-    (CURVES, "-asymmetry.svg", asymmetry_figure),
+    ("*-contrasts.csv", "-contrasts.svg", contrasts_figure),
+    ("*-curves.csv.gz", "-asymmetry.svg", asymmetry_figure),
+    ("cascades-*.csv", "-hit-rates.svg", hit_rates_figure),
 )
-"""Endings of tables and of their figures, and what draws these."""
+"""Patterns of tables and endings of their figures, and what draws these."""
 
 
 if __name__ == "__main__":

@@ -25,16 +25,16 @@ def figures(program):
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_published_figures_are_of_the_published_tables(figures, name):
-    table, figure = next(ends for *ends, _ in figures.FIGURES if name.endswith(ends[1]))
-    sources = figures.sources_by_kind(PUBLISHED, table)[name.removesuffix(figure)]
-    assert "; ".join(map(figures.described, sources)) in (PUBLISHED / name).read_text()
+    pattern, ending = next(names for *names, _ in figures.FIGURES if name.endswith(names[1]))
+    sources = figures.sources_by_kind(PUBLISHED, pattern)[name.removesuffix(ending)]
+    assert figures.described(sources.values()) in (PUBLISHED / name).read_text()
 
 
 def test_every_set_of_tables_is_drawn(figures):
     drawn = {
-        f"{kind}{figure}"
-        for table, figure, _ in figures.FIGURES
-        for kind in figures.sources_by_kind(PUBLISHED, table)
+        f"{kind}{ending}"
+        for pattern, ending, _ in figures.FIGURES
+        for kind in figures.sources_by_kind(PUBLISHED, pattern)
     }
     assert drawn == set(FIGURES)
     assert drawn
@@ -77,7 +77,7 @@ def test_tables_are_drawn(figures, monkeypatch, folder):
 
 
 def test_objects_of_one_kind_are_drawn_together(figures, monkeypatch, folder):
-    for ending in (figures.CONTRASTS, figures.CURVES):
+    for ending in ("-contrasts.csv", "-curves.csv.gz"):
         content = (folder / f"cars{ending}").read_bytes()
         for name in ("stages-cars", "stages-number-plates"):
             (folder / f"{name}{ending}").write_bytes(content)
@@ -87,8 +87,20 @@ def test_objects_of_one_kind_are_drawn_together(figures, monkeypatch, folder):
     order = [made["stages-contrasts.svg"].index(f">{name}<") for name in LINES_OF_STAGES]
     assert sorted(order, reverse=True) == order  # drawn from below
     assert all(f">{name}<" in made["stages-asymmetry.svg"] for name in ("cars", "number-plates"))
-    paths = [folder / f"stages-{name}{figures.CURVES}" for name in ("cars", "number-plates")]
-    assert "; ".join(map(figures.described, paths)) in made["stages-asymmetry.svg"]
+    paths = [folder / f"stages-{name}-curves.csv.gz" for name in ("cars", "number-plates")]
+    assert figures.described(paths) in made["stages-asymmetry.svg"]
+
+
+def test_hit_rates_of_cascades_are_drawn(figures, monkeypatch, folder):
+    ends = [f"hit_rate_at_{rate}{end}" for rate in ("0.01", "0.1", "1") for end in ("", "_low", "_high")]
+    for name in ("cars", "plates"):
+        with (folder / f"cascades-{name}.csv").open("w", newline="") as file:
+            lines = csv.writer(file)
+            lines.writerow(["entry", *ends])
+            lines.writerows([booster, *(0.1 * k for k in range(9))] for booster in ("adaboost", "gentle"))
+    made = drawn(figures, monkeypatch, folder)["cascades-hit-rates.svg"]
+    for word in ("adaboost", "gentle", "cars", "plates", "at 0.1 false alarms per scene"):
+        assert f">{word}<" in made
 
 
 def test_what_is_not_significant_is_not_marked(figures, monkeypatch, folder):
@@ -100,6 +112,6 @@ def test_what_is_not_significant_is_not_marked(figures, monkeypatch, folder):
 def test_a_figure_of_other_tables_is_told_apart(figures, monkeypatch, folder):
     made = drawn(figures, monkeypatch, folder)
     path = folder / "cars-contrasts.csv"
-    assert figures.described(path) in made["cars-contrasts.svg"]
+    assert figures.described([path]) in made["cars-contrasts.svg"]
     path.write_text(path.read_text().replace("0.15", "0.16"))
-    assert figures.described(path) not in made["cars-contrasts.svg"]
+    assert figures.described([path]) not in made["cars-contrasts.svg"]
