@@ -3,8 +3,8 @@
 ``python tools/bench_few_crops.py CROPS PHOTOS --counts 25 50 100 --draws 5 --log few.jsonl`` holds a part of the crops out, lays them
 into a part of the photos (one or two a scene, in many sizes, with soft edges), trains a model on each draw of the other
 crops and the other photos, and prints a table. Words behind ``--`` are options of ``vjcascade train``, as ``-- --copies 0``.
-A run that was stopped goes on: what the log has is not trained again. ``--program`` names another version's command, to
-train by that and search the same scenes with this one.
+A run that was stopped goes on: what the log has is not trained again. The scenes are for choosing settings; few_crops_table.py
+measures on real ones.
 """
 
 from __future__ import annotations
@@ -74,29 +74,23 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=5, help="models for each number of crops")
     parser.add_argument("--scenes", type=int, default=120, help="scenes to make")
     parser.add_argument("--log", type=Path, required=True, help="file of what was measured, as lines of JSON")
-    parser.add_argument(
-        "--program", default="", metavar="COMMAND", help="command to train by in place of this version's"
-    )
     words = sys.argv[1:]
     own = words[: words.index("--")] if "--" in words else words
     arguments, options = parser.parse_args(own), words[len(own) + 1 :]
     split = Split.of(
         find_images(arguments.crops).paths, find_images(arguments.photos).paths, arguments.scenes
     )
-    same = {"options": shlex.join(options), "program": arguments.program}
-    known = [{"program": ""} | row for row in read_log(arguments.log)]
+    same = {"options": shlex.join(options)}
+    known = list(read_log(arguments.log))
     with tempfile.TemporaryDirectory() as folder:
         scenes = make_scenes(split, Path(folder))
         for count in arguments.counts:
             for draw in range(arguments.draws):
                 key = {"crops": count, "draw": draw} | same
                 if count <= len(split.crops) and not any(key.items() <= one.items() for one in known):
-                    program = shlex.split(arguments.program)
-                    row = key | measured(split, count, draw, options, scenes, Path(folder) / "run", program)
-                    with arguments.log.open("ab", buffering=0) as log:
-                        append_whole(log, f"{json.dumps(row)}\n".encode())
+                    row = key | measured(split, count, draw, options, scenes, Path(folder) / "run")
+                    append_row(arguments.log, row)
                     known.append(row)
-                    print(json.dumps(row), flush=True)
     print(table([one for one in known if same.items() <= one.items()]))
 
 
@@ -104,6 +98,14 @@ def read_log(log: Path) -> Iterator[dict[str, object]]:
     """Yield what was measured before."""
     if log.exists():
         yield from map(json.loads, log.read_text(encoding="utf-8").splitlines())
+
+
+def append_row(log: Path, row: dict[str, object]) -> None:
+    """Write what was measured to the end of a log, and print it."""
+    line = json.dumps(row)
+    with log.open("ab", buffering=0) as file:
+        append_whole(file, f"{line}\n".encode())
+    print(line, flush=True)
 
 
 def make_scenes(split: Split, folder: Path) -> Path:
@@ -164,34 +166,39 @@ def lay(photo: NDArray[np.uint8], crop: NDArray[np.uint8], box: tuple[int, int, 
 
 
 def measured(
-    split: Split,
-    count: int,
-    draw: int,
-    options: Sequence[str],
-    scenes: Path,
-    work: Path,
-    program: Sequence[str] = (),
+    split: Split, count: int, draw: int, options: Sequence[str], scenes: Path, work: Path
 ) -> dict[str, object]:
-    """Train a model on some of the crops, by another program if one is given, and return what it finds in the scenes."""
-    shutil.rmtree(work, ignore_errors=True)
+    """Train a model on some of the crops, and return what it finds in the scenes."""
     chosen = np.random.default_rng([draw, count]).permutation(len(split.crops))[:count]
-    for name, paths in (("crops", [split.crops[i] for i in chosen]), ("photos", split.photos)):
-        (work / name).mkdir(parents=True)
-        for number, path in enumerate(paths):
-            (work / name / f"{number:05}{path.suffix}").symlink_to(path.resolve())
-    began = time.perf_counter()
-    words = ["train", str(work / "crops"), str(work / "photos"), "--output", str(work / "model"), *options]
-    words.append("--no-baseline")
-    if subprocess.call([*program, *words]) if program else run(words):
-        raise SystemExit("training failed")
-    seconds = time.perf_counter() - began
-    cascade = Cascade.load(work / "model" / "cascade.xml")
+    cascade, seconds = trained(
+        [split.crops[i] for i in chosen], split.photos, work, [*options, "--no-baseline"]
+    )
     return {
         "stages": cascade.n_stages,
         "weak": cascade.n_trees,
         "seconds": round(seconds),
         **found(cascade, scenes),
     }
+
+
+def trained(
+    crops: Sequence[Path],
+    photos: Sequence[Path],
+    work: Path,
+    options: Sequence[str],
+    program: Sequence[str] = (),
+) -> tuple[Cascade, float]:
+    """Train a model, by another program if one is given, and return it and how many seconds that took."""
+    shutil.rmtree(work, ignore_errors=True)
+    for name, paths in (("crops", crops), ("photos", photos)):
+        (work / name).mkdir(parents=True)
+        for number, path in enumerate(paths):
+            (work / name / f"{number:05}{path.suffix}").symlink_to(path.resolve())
+    began = time.perf_counter()
+    words = ["train", str(work / "crops"), str(work / "photos"), "--output", str(work / "model"), *options]
+    if subprocess.call([*program, *words]) if program else run(words):
+        raise SystemExit("training failed")
+    return Cascade.load(work / "model" / "cascade.xml"), time.perf_counter() - began
 
 
 def found(cascade: Cascade, scenes: Path) -> dict[str, object]:

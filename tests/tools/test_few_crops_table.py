@@ -1,0 +1,44 @@
+"""The table of few crops: draws are the same for all versions, and a run goes on."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from easy_pictures import easy_positive, soft_noise
+
+from vjcascade.imaging import write_image
+
+OPTIONS = ["--", "--window", "12x12", "--stages", "1", "--max-weak", "2", "--copies", "1", "--negatives", "40"]
+
+
+def test_two_versions_are_measured_on_the_same_draws(run_program, tmp_path, rng):
+    crops, photos = tmp_path / "plates-eu" / "train", tmp_path / "negatives-train"
+    scenes = tmp_path / "plates-eu" / "test"
+    for folder in (crops, photos, scenes):
+        folder.mkdir(parents=True)
+    for i in range(30):
+        write_image(crops / f"{i:02}.png", easy_positive(rng))
+    for i in range(12):
+        write_image(photos / f"{i:02}.jpg", soft_noise(rng))
+    lines = ["file,x,y,w,h"]
+    for i in range(2):
+        write_image(scenes / f"{i}.png", soft_noise(rng))
+        lines.append(f"test/{i}.png,4,4,20,20")
+    (tmp_path / "plates-eu" / "boxes_test.csv").write_text("\n".join(lines) + "\n")
+    words = ["few_crops_table.py", "plate", "--data", tmp_path, "--photos", "8", "--draws", "1"]
+    words += ["--log", tmp_path / "log.jsonl", "--counts"]
+    ran = run_program(*words, "15", "40", *OPTIONS)  # there are no 40 crops
+    assert ran.returncode == 0, ran.stderr
+    other = ["--version", "before", "--program", f"{sys.executable} -m vjcascade"]
+    ran = run_program(*words, "15", *other, *OPTIONS, "--no-baseline")
+    assert ran.returncode == 0, ran.stderr
+    present, before = (json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines())
+    assert (present["version"], present["crops"], present["stages"]) == ("present", 15, 1)
+    same = before | {"version": "present", "seconds": present["seconds"]}  # it is this version, too
+    assert same == present
+    again = run_program(*words, "15", *OPTIONS)
+    assert "{" not in again.stdout
+    table = again.stdout.splitlines()
+    assert [line.split("|")[2:5] for line in table[2:]] == [[" 15 ", f" {name} ", " 1 "] for name in ("before", "present")]
+    assert run_program(*words, "15", "--version", "before").returncode == 2
