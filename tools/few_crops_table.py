@@ -1,21 +1,25 @@
-"""How good do models from few crops become in real scenes, with this version and with an earlier one?
+"""Measure how good models from few crops become in real scenes, with this version and with an earlier one.
 
-``python tools/few_crops_table.py plate --data FOLDER --counts 25 50 --log plate.jsonl`` trains a model with default settings on each
-draw of the object's crops (``--draws``) and of its photos (``--photos``, as a hobbyist has), searches the object's test scenes with
-it, and prints a table. FOLDER holds the archives of the data, unpacked. Draws are the same for all versions: ``--version NAME
---program COMMAND`` trains by another one, and searches with this one. Nothing may be chosen on what this says: for that are the
-scenes of bench_few_crops.py. A run that was stopped goes on: what the log has is not trained again. Words behind ``--`` are
-options of ``vjcascade train``.
+``python tools/few_crops_table.py measure plate --data FOLDER --counts 25 50`` trains a model with default settings on each draw of
+the object's crops (``--draws``) and of its photos (``--photos``, as a hobbyist has), searches the object's test scenes with it, and
+adds a line to ``samples/few-crops/plate.jsonl``. FOLDER holds the archives of the data, unpacked. Draws are the same for all
+versions: ``--version NAME --program COMMAND`` trains by another one, and searches with this one. Nothing may be chosen on what this
+says: for that are the scenes of bench_few_crops.py. A run that was stopped goes on: what the log has is not trained again. Words
+behind ``--`` are options of ``vjcascade train``.
+
+``python tools/few_crops_table.py page`` writes ``docs/performance/few-crops.md``, with the table of all logs.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import shlex
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from bench_few_crops import append_row, read_log, trained
@@ -23,6 +27,7 @@ from build_models import RECIPES, TestSet, found, read_test
 
 from vjcascade import Cascade, Detector
 from vjcascade.evaluation import Candidate, Protocol, evaluate
+from vjcascade.files import write_atomic
 
 PRESENT = "present"
 
@@ -30,7 +35,6 @@ FIGURES = {
     "recall_at_0": "recall at 0 false alarms",
     "recall_at_5": "at 5",
     "recall_at_10": "at 10",
-    "equal_point": "recall = precision",
     "best_f1": "best F1",
     "point_recall": "recall as used",
     "point_precision": "precision as used",
@@ -40,47 +44,63 @@ FACE_CROPS = "faces-train/caltech10k/train/*.png", "faces-train/lfw/train/*.png"
 """Without those that are altered copies already."""
 
 
+PROJECT = Path(__file__).parents[1]
+
+LOGS = PROJECT / "samples" / "few-crops"
+
+PAGE = PROJECT / "docs" / "performance" / "few-crops.md"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("object", choices=("car", "frontalface", "plate"))
-    parser.add_argument("--data", type=Path, required=True, help="folder of the unpacked archives")
-    parser.add_argument("--counts", type=int, nargs="+", default=[25, 50, 100, 200, 500, 1000, 2000, 5000])
-    parser.add_argument("--draws", type=int, default=5, help="models for each number of crops")
-    parser.add_argument("--photos", type=int, default=300, help="photos of each draw")
-    parser.add_argument("--log", type=Path, required=True, help="file of what was measured, as lines of JSON")
-    parser.add_argument("--version", default=PRESENT, help="name of the version that trains")
-    parser.add_argument("--program", default="", metavar="COMMAND", help="its command; this version's if not given")
+    commands = parser.add_subparsers(required=True)
+    measure = commands.add_parser("measure")
+    measure.add_argument("object", choices=("car", "frontalface", "plate"))
+    measure.add_argument("--data", type=Path, required=True, help="folder of the unpacked archives")
+    measure.add_argument("--counts", type=int, nargs="+", default=[25, 50, 100, 200, 500, 1000, 2000, 5000])
+    measure.add_argument("--draws", type=int, default=5, help="models for each number of crops")
+    measure.add_argument("--photos", type=int, default=300, help="photos of each draw")
+    measure.add_argument("--logs", type=Path, default=LOGS, help="folder of what was measured")
+    measure.add_argument("--version", default=PRESENT, help="name of the version that trains")
+    measure.add_argument("--program", default="", help="its command; this version's if not given")
+    measure.set_defaults(run=run_measure)
+    page = commands.add_parser("page")
+    page.set_defaults(run=lambda *_: write_atomic(PAGE, page_of(LOGS).encode()))
     words = sys.argv[1:]
     own = words[: words.index("--")] if "--" in words else words
-    arguments, options = parser.parse_args(own), words[len(own) + 1 :]
-    if (arguments.version == PRESENT) != (not arguments.program):
+    arguments = parser.parse_args(own)
+    if arguments.run is run_measure and (arguments.version == PRESENT) != (not arguments.program):
         parser.error("--version and --program go together")
-    program, recipe = shlex.split(arguments.program), RECIPES[arguments.object]
+    arguments.run(arguments, words[len(own) + 1 :])
+
+
+def run_measure(arguments: argparse.Namespace, options: Sequence[str]) -> None:
+    """Train and measure what the log of an object has not."""
+    recipe, program = RECIPES[arguments.object], shlex.split(arguments.program)
     patterns = FACE_CROPS if arguments.object == "frontalface" else recipe.positives
     crops, photos = found(arguments.data, patterns), found(arguments.data, recipe.negatives)
     if recipe.left_out:
         seen = set((arguments.data / recipe.left_out).read_text().split())
         photos = [path for path in photos if path.name not in seen]
-    known = list(read_log(arguments.log))
+    log = arguments.logs / f"{arguments.object}.jsonl"
+    known = list(read_log(log))
+    own_options = [*options, *([] if program else ["--no-baseline"])]  # saves time
     with tempfile.TemporaryDirectory() as folder:
-        for draw in range(arguments.draws):
-            for count in arguments.counts:
-                key = {"version": arguments.version, "crops": count, "draw": draw, "photos": arguments.photos}
-                if count > len(crops) or any(key.items() <= row.items() for row in known):
-                    continue
-                of_draw = [
-                    [paths[i] for i in np.random.default_rng([draw, n]).permutation(len(paths))[:n]]
-                    for paths, n in ((crops, count), (photos, arguments.photos))
-                ]
-                own_options = [*options, *([] if program else ["--no-baseline"])]  # saves time
-                cascade, seconds = trained(*of_draw, Path(folder) / "run", own_options, program)
-                row = key | {"stages": cascade.n_stages, "weak": cascade.n_trees, "seconds": round(seconds)}
-                row |= {test.title: measured(cascade, test, arguments.data) for test in recipe.tests}
-                append_row(arguments.log, row)
-                known.append(row)
-    print(table(known, [test.title for test in recipe.tests]))
+        for draw, count in itertools.product(range(arguments.draws), arguments.counts):
+            key = {"version": arguments.version, "crops": count, "draw": draw, "photos": arguments.photos}
+            if count > len(crops) or any(key.items() <= row.items() for row in known):
+                continue
+            of_draw = [
+                [paths[i] for i in np.random.default_rng([draw, n]).permutation(len(paths))[:n]]
+                for paths, n in ((crops, count), (photos, arguments.photos))
+            ]
+            cascade, seconds = trained(*of_draw, Path(folder) / "run", own_options, program)
+            row = key | {"stages": cascade.n_stages, "weak": cascade.n_trees, "seconds": round(seconds)}
+            row |= {test.title: measured(cascade, test, arguments.data) for test in recipe.tests}
+            append_row(log, row)
+            known.append(row)
 
 
 def measured(cascade: Cascade, test: TestSet, data: Path) -> dict[str, float | None]:
@@ -92,19 +112,47 @@ def measured(cascade: Cascade, test: TestSet, data: Path) -> dict[str, float | N
     return {key: None if np.isnan(one) else round(one, 4) for key, one in zip(FIGURES, values, strict=True)}
 
 
-def table(rows: Sequence[dict[str, object]], tests: Sequence[str]) -> str:
+def page_of(logs: Path) -> str:
+    """Return the page of all logs, in Markdown."""
+    tables = "\n\n".join(table(list(read_log(log))) for log in sorted(logs.glob("*.jsonl")))
+    return f"""# From few crops
+
+What `vjcascade train crops photos` makes of a few pictures, with default settings, and what it made of them before it learned to train
+from few (commit 500838c): before crops were augmented with altered copies, which thresholds are tuned on, too. A draw is so many of the
+object's training crops and 300 photos without it, the same for both versions; models are tried on all test scenes of the
+object, on which nothing was chosen. Shares are in percent: the mean of the draws, and the least and the most of several.
+`python tools/few_crops_table.py` repeats it; every model has a line in `samples/few-crops`.
+
+"Recall at 5" is the share of the objects that is found with five false alarms in all scenes; "as used" is what
+`vjcascade detect` finds without any option.
+
+{tables}
+"""
+
+
+def table(rows: Sequence[dict[str, Any]]) -> str:
     """Return the mean of the draws, and the least and the most of them, in Markdown."""
-    lines = [f"| scenes | crops | version | draws | {' | '.join(FIGURES.values())} |", "|---" * (4 + len(FIGURES)) + "|"]
+    tests = [name for name, value in rows[0].items() if isinstance(value, dict)]
+    parts = []
     for test in tests:
+        parts.append(f"## {test}\n")
+        parts.append(f"| crops | version | draws | {' | '.join(FIGURES.values())} | minutes |")
+        parts.append("|---" * (4 + len(FIGURES)) + "|")
         for crops, version in sorted({(row["crops"], row["version"]) for row in rows}):
-            members = [row[test] for row in rows if (row["crops"], row["version"]) == (crops, version)]
-            cells = [test, f"{crops:,}", version, str(len(members))]
-            for key in FIGURES:
-                values = [100 * one[key] for one in members if one[key] is not None]
-                spread = f"{np.mean(values):.1f} ({min(values):.1f} to {max(values):.1f})" if values else ""
-                cells.append(spread)
-            lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+            members = [row for row in rows if (row["crops"], row["version"]) == (crops, version)]
+            cells = [f"{crops:,}", version, str(len(members))]
+            columns = ([row[test][key] for row in members] for key in FIGURES)
+            cells += [spread([100 * value for value in column if value is not None]) for column in columns]
+            cells.append(f"{np.mean([row['seconds'] for row in members]) / 60:.1f}")
+            parts.append(f"| {' | '.join(cells)} |")
+        parts.append("")
+    return "\n".join(parts).rstrip()
+
+
+def spread(values: Sequence[float]) -> str:
+    """Return the mean of values, and the least and the most of several."""
+    ends = f" ({min(values):.0f} to {max(values):.0f})" if len(values) > 1 else ""
+    return f"{np.mean(values):.0f}{ends}" if values else ""
 
 
 if __name__ == "__main__":
