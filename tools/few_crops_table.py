@@ -29,7 +29,7 @@ from vjcascade import Cascade, Detector
 from vjcascade.evaluation import Candidate, Protocol, evaluate
 from vjcascade.files import write_atomic
 
-PRESENT = "present"
+BEFORE, PRESENT = "before", "present"
 
 FIGURES = {
     "recall_at_0": "recall at 0 false alarms",
@@ -114,27 +114,63 @@ def measured(cascade: Cascade, test: TestSet, data: Path) -> dict[str, float | N
 
 def page_of(logs: Path) -> str:
     """Return the page of all logs, in Markdown."""
-    tables = "\n\n".join(table(list(read_log(log))) for log in sorted(logs.glob("*.jsonl")))
+    of_object = [list(read_log(log)) for log in sorted(logs.glob("*.jsonl"))]
+    tables = "\n\n".join(map(table, of_object))
     return f"""# From few crops
 
 What `vjcascade train crops photos` makes of a few pictures, with default settings, and what it made of them before it learned to train
 from few (commit 500838c): before crops were augmented with altered copies, which thresholds are tuned on, too. A draw is so many of the
 object's training crops and 300 photos without it, the same for both versions; models are tried on all test scenes of the
-object, on which nothing was chosen. Shares are in percent: the mean of the draws, and the least and the most of several.
-`python tools/few_crops_table.py` repeats it; every model has a line in `samples/few-crops`.
+object, on which nothing was chosen. `python tools/few_crops_table.py` repeats it; every model has a line in `samples/few-crops`.
 
-"Recall at 5" is the share of the objects that is found with five false alarms in all scenes; "as used" is what
-`vjcascade detect` finds without any option.
+Best F1 in percent, before and now, means of the draws (a question mark: not measured yet):
+
+{summary(of_object)}
+
+Below, shares are in percent: the mean of the draws, and the least and the most of several. "Recall at 5" is the share of the
+objects that is found with five false alarms in all scenes; "as used" is what `vjcascade detect` finds without any option. At
+default settings models from few crops are lax: [tune](../how-to/tune.md) them on labelled photos.
 
 {tables}
 """
 
 
+def summary(of_object: Sequence[Sequence[dict[str, Any]]]) -> str:
+    """Return the best F1 of both versions by number of crops, in Markdown."""
+    counts = sorted({row["crops"] for rows in of_object for row in rows})
+    lines = [
+        f"| scenes | {' | '.join(f'{count:,} crops' for count in counts)} |",
+        "|---" * (len(counts) + 1) + "|",
+    ]
+    for rows in of_object:
+        for test in scenes_of(rows):
+            cells = [test]
+            for count in counts:
+                means = [
+                    f"{100 * np.mean(values):.0f}" if values else "?"
+                    for values in (
+                        [
+                            row[test]["best_f1"]
+                            for row in rows
+                            if (row["crops"], row["version"]) == (count, version)
+                        ]
+                        for version in (BEFORE, PRESENT)
+                    )
+                ]
+                cells.append(" → ".join(means) if means != ["?", "?"] else "")
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def scenes_of(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the names of the sets of scenes that an object's models were tried on."""
+    return [name for name, value in rows[0].items() if isinstance(value, dict)]
+
+
 def table(rows: Sequence[dict[str, Any]]) -> str:
     """Return the mean of the draws, and the least and the most of them, in Markdown."""
-    tests = [name for name, value in rows[0].items() if isinstance(value, dict)]
     parts = []
-    for test in tests:
+    for test in scenes_of(rows):
         parts.append(f"## {test}\n")
         parts.append(f"| crops | version | draws | {' | '.join(FIGURES.values())} | minutes |")
         parts.append("|---" * (4 + len(FIGURES)) + "|")
