@@ -63,6 +63,10 @@ def test_none_is_left_behind(tmp_path, kind):
             os.killpg(program.pid, number)
         else:
             program.send_signal(number)
-        errors = program.communicate(timeout=20)[1]  # the pipes are open as long as any of them lives
+        try:
+            errors = program.communicate(timeout=20)[1]  # the pipes are open as long as any of them lives
+        except subprocess.TimeoutExpired:
+            os.killpg(program.pid, signal.SIGKILL)  # or leaving the block would wait for it
+            raise
     assert program.returncode == -number
     assert "Process" not in errors

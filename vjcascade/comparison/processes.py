@@ -12,6 +12,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from vjcascade.errors import ProcessError
@@ -107,7 +108,12 @@ def _interrupts_later() -> Iterator[None]:
 def _results(futures: deque[Future[Result]], n_processes: int) -> Iterator[Result]:
     try:
         while futures:
-            yield futures.popleft().result()
+            future = futures.popleft()
+            # An interrupt during `Future.result` may leave its lock taken, for which the pool would wait for ever.
+            ended: SimpleQueue[Future[Result]] = SimpleQueue()
+            with _interrupts_later():
+                future.add_done_callback(ended.put)
+            yield ended.get().result()
     except BrokenProcessPool:
         raise ProcessError(
             f"one of {n_processes} processes was killed, perhaps because memory ran out: use fewer threads, and "
