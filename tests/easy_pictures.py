@@ -7,6 +7,12 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+QUICK_TRAINING = [
+    *("--window", "12x12", "--stages", "1", "--max-weak", "2"),
+    *("--copies", "1", "--negatives", "40"),
+]
+"""Options of `vjcascade train` for a model in a second."""
+
 
 def easy_positive(rng, noise=12):
     halves = np.where(np.arange(24) < 12, 200, 50)

@@ -11,7 +11,6 @@ trained on samples of the drawing alone (0 crops). Words behind ``--`` are optio
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import shutil
 import sys
@@ -22,13 +21,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from bench_few_crops import Split, found, make_scenes, read_log, table
+from bench_few_crops import Split, append_row, found, make_scenes, read_log, table
 from PIL import Image, ImageDraw
 
 from vjcascade import Cascade
 from vjcascade.cli.main import run
 from vjcascade.evaluation import read_scenes
-from vjcascade.files import append_whole
 from vjcascade.imaging import find_images, read_gray, write_image
 from vjcascade.training.data.positives import MIN_POSITIVES
 
@@ -86,10 +84,8 @@ def main() -> None:
         for key in keys(task, arguments.counts, arguments.draws):
             if not any((settings | key).items() <= one.items() for one in known):
                 row = settings | key | measured(task, key, arguments.made, options, folder / "run")
-                with arguments.log.open("ab", buffering=0) as log:
-                    append_whole(log, f"{json.dumps(row)}\n".encode())
+                append_row(arguments.log, row)
                 known.append(row)
-                print(json.dumps(row), flush=True)
     print(table([one for one in known if settings.items() <= one.items()], ("crops", "way")))
 
 

@@ -134,12 +134,13 @@ class TestSet:
 
 def default_training(recipe: Recipe, unpacked: Path, scratch: Path) -> list[Step]:
     """Return one run with default settings on the pictures of a recipe."""
-    left_out = set((unpacked / recipe.left_out).read_text().split()) if recipe.left_out else set()
-    for kind, patterns in (("crops", recipe.positives), ("photos", recipe.negatives)):
+    for kind, paths in (
+        ("crops", found(unpacked, recipe.positives)),
+        ("photos", photos_of(recipe, unpacked)),
+    ):
         (scratch / kind).mkdir()
-        for path in found(unpacked, patterns):
-            if path.name not in left_out:
-                path.rename(scratch / kind / path.name)
+        for path in paths:
+            path.rename(scratch / kind / path.name)
     return [Step(scratch / "crops", scratch / "photos")]
 
 
@@ -406,6 +407,12 @@ def train_models(recipe: Recipe, unpacked: Path, scratch: Path, work: Path, *, r
 def run_folders(work: Path) -> list[Path]:
     """Return the folders of the runs, in order."""
     return sorted(work.glob("[1-9]"))
+
+
+def photos_of(recipe: Recipe, unpacked: Path) -> list[Path]:
+    """Return the negatives of a recipe without those in which the object was seen."""
+    left_out = set((unpacked / recipe.left_out).read_text().split()) if recipe.left_out else set()
+    return [path for path in found(unpacked, recipe.negatives) if path.name not in left_out]
 
 
 def found(unpacked: Path, patterns: Iterable[str]) -> list[Path]:

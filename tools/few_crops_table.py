@@ -17,13 +17,14 @@ import itertools
 import shlex
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from bench_few_crops import append_row, read_log, trained
-from build_models import RECIPES, TestSet, found, read_test
+from build_models import PROJECT, RECIPES, TestSet, found, photos_of, read_test
 
 from vjcascade import Cascade, Detector
 from vjcascade.evaluation import Candidate, Protocol, evaluate
@@ -40,11 +41,19 @@ FIGURES = {
     "point_precision": "precision as used",
 }
 
-FACE_CROPS = "faces-train/caltech10k/train/*.png", "faces-train/lfw/train/*.png"
-"""Without those that are altered copies already."""
+OBJECTS = {
+    "car": RECIPES["car"],
+    "frontalface": replace(
+        RECIPES["frontalface"],
+        positives=("faces-train/caltech10k/train/*.png", "faces-train/lfw/train/*.png"),
+        negatives=("negatives-train/*.jpg",),
+    ),
+    "plate": RECIPES["plate"],
+}
+"""Faces without crops that are altered copies already, and without photos of people, in which there are faces."""
 
-
-PROJECT = Path(__file__).parents[1]
+Row = Mapping[str, Any]
+"""What was measured of a model: a line of a log."""
 
 LOGS = PROJECT / "samples" / "few-crops"
 
@@ -57,7 +66,7 @@ def main() -> None:
     )
     commands = parser.add_subparsers(required=True)
     measure = commands.add_parser("measure")
-    measure.add_argument("object", choices=("car", "frontalface", "plate"))
+    measure.add_argument("object", choices=OBJECTS)
     measure.add_argument("--data", type=Path, required=True, help="folder of the unpacked archives")
     measure.add_argument("--counts", type=int, nargs="+", default=[25, 50, 100, 200, 500, 1000, 2000, 5000])
     measure.add_argument("--draws", type=int, default=5, help="models for each number of crops")
@@ -78,15 +87,10 @@ def main() -> None:
 
 def run_measure(arguments: argparse.Namespace, options: Sequence[str]) -> None:
     """Train and measure what the log of an object has not."""
-    recipe, program = RECIPES[arguments.object], shlex.split(arguments.program)
-    patterns = FACE_CROPS if arguments.object == "frontalface" else recipe.positives
-    crops, photos = found(arguments.data, patterns), found(arguments.data, recipe.negatives)
-    if recipe.left_out:
-        seen = set((arguments.data / recipe.left_out).read_text().split())
-        photos = [path for path in photos if path.name not in seen]
+    recipe, program = OBJECTS[arguments.object], shlex.split(arguments.program)
+    crops, photos = found(arguments.data, recipe.positives), photos_of(recipe, arguments.data)
     log = arguments.logs / f"{arguments.object}.jsonl"
     known = list(read_log(log))
-    own_options = [*options, *([] if program else ["--no-baseline"])]  # saves time
     with tempfile.TemporaryDirectory() as folder:
         for draw, count in itertools.product(range(arguments.draws), arguments.counts):
             key = {"version": arguments.version, "crops": count, "draw": draw, "photos": arguments.photos}
@@ -96,7 +100,7 @@ def run_measure(arguments: argparse.Namespace, options: Sequence[str]) -> None:
                 [paths[i] for i in np.random.default_rng([draw, n]).permutation(len(paths))[:n]]
                 for paths, n in ((crops, count), (photos, arguments.photos))
             ]
-            cascade, seconds = trained(*of_draw, Path(folder) / "run", own_options, program)
+            cascade, seconds = trained(*of_draw, Path(folder) / "run", options, program)
             row = key | {"stages": cascade.n_stages, "weak": cascade.n_trees, "seconds": round(seconds)}
             row |= {test.title: measured(cascade, test, arguments.data) for test in recipe.tests}
             append_row(log, row)
@@ -107,9 +111,9 @@ def measured(cascade: Cascade, test: TestSet, data: Path) -> dict[str, float | N
     """Return what a model finds in the scenes of a set; None for what it has not."""
     protocol = Protocol(rule=test.rule, counts=(0, 5, 10), n_resamples=1)
     evaluation = evaluate([Candidate("model", Detector(cascade))], read_test(data / test.boxes), protocol)
-    keys = [figure.key for figure in evaluation.figures]
-    values = [float(evaluation.models[0].values[0, keys.index(key)]) for key in FIGURES]
-    return {key: None if np.isnan(one) else round(one, 4) for key, one in zip(FIGURES, values, strict=True)}
+    keys = (figure.key for figure in evaluation.figures)
+    values = dict(zip(keys, evaluation.models[0].values[0].tolist(), strict=True))
+    return {key: None if np.isnan(values[key]) else round(values[key], 4) for key in FIGURES}
 
 
 def page_of(logs: Path) -> str:
@@ -129,57 +133,58 @@ Best F1 in percent, before and now, means of the draws (a question mark: not mea
 
 Below, shares are in percent: the mean of the draws, and the least and the most of several. "Recall at 5" is the share of the
 objects that is found with five false alarms in all scenes; "as used" is what `vjcascade detect` finds without any option. At
-default settings models from few crops are lax: [tune](../how-to/tune.md) them on labelled photos.
+default settings models from few crops can be lax: [tune](../how-to/tune.md) them on labelled photos. Minutes are those of one processor, beside
+other work.
 
 {tables}
 """
 
 
-def summary(of_object: Sequence[Sequence[dict[str, Any]]]) -> str:
+def summary(of_object: Sequence[Sequence[Row]]) -> str:
     """Return the best F1 of both versions by number of crops, in Markdown."""
     counts = sorted({row["crops"] for rows in of_object for row in rows})
-    lines = [
-        f"| scenes | {' | '.join(f'{count:,} crops' for count in counts)} |",
-        "|---" * (len(counts) + 1) + "|",
-    ]
+    head = [f"{count:,} crops" for count in counts]
+    lines = [f"| scenes | {' | '.join(head)} |", "|---" * (len(counts) + 1) + "|"]
     for rows in of_object:
+        draws = draws_of(rows)
         for test in scenes_of(rows):
             cells = [test]
             for count in counts:
+                both = [draws.get((count, version), []) for version in (BEFORE, PRESENT)]
                 means = [
-                    f"{100 * np.mean(values):.0f}" if values else "?"
-                    for values in (
-                        [
-                            row[test]["best_f1"]
-                            for row in rows
-                            if (row["crops"], row["version"]) == (count, version)
-                        ]
-                        for version in (BEFORE, PRESENT)
-                    )
+                    f"{np.mean([100 * row[test]['best_f1'] for row in one]):.0f}" if one else "?"
+                    for one in both
                 ]
-                cells.append(" → ".join(means) if means != ["?", "?"] else "")
+                cells.append(" → ".join(means) if any(both) else "")
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def scenes_of(rows: Sequence[dict[str, Any]]) -> list[str]:
+def scenes_of(rows: Sequence[Row]) -> list[str]:
     """Return the names of the sets of scenes that an object's models were tried on."""
     return [name for name, value in rows[0].items() if isinstance(value, dict)]
 
 
-def table(rows: Sequence[dict[str, Any]]) -> str:
+def draws_of(rows: Sequence[Row]) -> dict[tuple[int, str], list[Row]]:
+    """Return the draws of each number of crops and each version, in order."""
+    draws: dict[tuple[int, str], list[Row]] = {}
+    for row in sorted(rows, key=lambda row: (row["crops"], row["version"])):
+        draws.setdefault((row["crops"], row["version"]), []).append(row)
+    return draws
+
+
+def table(rows: Sequence[Row]) -> str:
     """Return the mean of the draws, and the least and the most of them, in Markdown."""
     parts = []
     for test in scenes_of(rows):
         parts.append(f"## {test}\n")
         parts.append(f"| crops | version | draws | {' | '.join(FIGURES.values())} | minutes |")
         parts.append("|---" * (4 + len(FIGURES)) + "|")
-        for crops, version in sorted({(row["crops"], row["version"]) for row in rows}):
-            members = [row for row in rows if (row["crops"], row["version"]) == (crops, version)]
-            cells = [f"{crops:,}", version, str(len(members))]
-            columns = ([row[test][key] for row in members] for key in FIGURES)
+        for (crops, version), draws in draws_of(rows).items():
+            cells = [f"{crops:,}", version, str(len(draws))]
+            columns = ([row[test][key] for row in draws] for key in FIGURES)
             cells += [spread([100 * value for value in column if value is not None]) for column in columns]
-            cells.append(f"{np.mean([row['seconds'] for row in members]) / 60:.1f}")
+            cells.append(f"{np.mean([row['seconds'] for row in draws]) / 60:.1f}")
             parts.append(f"| {' | '.join(cells)} |")
         parts.append("")
     return "\n".join(parts).rstrip()

@@ -5,36 +5,18 @@ from __future__ import annotations
 import json
 
 import numpy as np
-from easy_pictures import easy_positive, soft_noise
+from easy_pictures import QUICK_TRAINING, easy_positive, save, soft_noise
 
 from vjcascade.evaluation import read_scenes
-from vjcascade.imaging import read_gray, write_image
-
-
-def pictures(folder, kind, n, rng):
-    folder.mkdir()
-    for i in range(n):
-        write_image(folder / f"{i:02}.png", kind(rng))
+from vjcascade.imaging import read_gray
 
 
 def test_models_are_trained_and_the_table_goes_on(run_program, tmp_path, rng):
-    pictures(tmp_path / "crops", easy_positive, 40, rng)
-    pictures(tmp_path / "photos", soft_noise, 16, rng)
+    save(tmp_path / "crops", [easy_positive(rng) for _ in range(40)])
+    save(tmp_path / "photos", [soft_noise(rng) for _ in range(16)])
     words = ["bench_few_crops.py", tmp_path / "crops", tmp_path / "photos", "--scenes", "4", "--draws", "2"]
     log = ["--log", tmp_path / "log.jsonl"]
-    options = [
-        "--",
-        "--window",
-        "12x12",
-        "--stages",
-        "1",
-        "--max-weak",
-        "2",
-        "--copies",
-        "1",
-        "--negatives",
-        "40",
-    ]
+    options = ["--", *QUICK_TRAINING]
     ran = run_program(*words, "--counts", "15", *log, *options)
     assert ran.returncode == 0, ran.stderr
     rows = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
@@ -48,8 +30,8 @@ def test_models_are_trained_and_the_table_goes_on(run_program, tmp_path, rng):
 
 def test_scenes_hold_the_crops_held_out(program, tmp_path, rng):
     bench = program("bench_few_crops")
-    pictures(tmp_path / "crops", easy_positive, 12, rng)
-    pictures(tmp_path / "photos", soft_noise, 5, rng)
+    save(tmp_path / "crops", [easy_positive(rng) for _ in range(12)])
+    save(tmp_path / "photos", [soft_noise(rng) for _ in range(5)])
     crops, photos = (sorted((tmp_path / name).iterdir()) for name in ("crops", "photos"))
     split = bench.Split.of(crops, photos, 3)
     assert (len(split.crops), len(split.scene_crops), len(split.photos), len(split.scene_photos)) == (

@@ -5,38 +5,20 @@ from __future__ import annotations
 import json
 import sys
 
-from easy_pictures import easy_positive, soft_noise
+from easy_pictures import QUICK_TRAINING, easy_positive, save, soft_noise
+from PIL import Image
 
-from vjcascade.imaging import write_image
-
-OPTIONS = [
-    "--",
-    "--window",
-    "12x12",
-    "--stages",
-    "1",
-    "--max-weak",
-    "2",
-    "--copies",
-    "1",
-    "--negatives",
-    "40",
-]
+OPTIONS = ["--", *QUICK_TRAINING]
 
 
 def test_two_versions_are_measured_on_the_same_draws(run_program, tmp_path, rng):
-    crops, photos = tmp_path / "plates-eu" / "train", tmp_path / "negatives-train"
-    scenes = tmp_path / "plates-eu" / "test"
-    for folder in (crops, photos, scenes):
-        folder.mkdir(parents=True)
-    for i in range(30):
-        write_image(crops / f"{i:02}.png", easy_positive(rng))
-    for i in range(12):
-        write_image(photos / f"{i:02}.jpg", soft_noise(rng))
-    lines = ["file,x,y,w,h"]
-    for i in range(2):
-        write_image(scenes / f"{i}.png", soft_noise(rng))
-        lines.append(f"test/{i}.png,4,4,20,20")
+    save(tmp_path / "plates-eu" / "train", [easy_positive(rng) for _ in range(30)])
+    save(tmp_path / "plates-eu" / "test", [soft_noise(rng) for _ in range(2)])
+    save(tmp_path / "photos", [soft_noise(rng) for _ in range(12)])
+    (tmp_path / "negatives-train").mkdir()
+    for path in (tmp_path / "photos").iterdir():
+        Image.open(path).save(tmp_path / "negatives-train" / f"{path.stem}.jpg")
+    lines = ["file,x,y,w,h", *(f"test/{i:03}.png,4,4,20,20" for i in range(2))]
     (tmp_path / "plates-eu" / "boxes_test.csv").write_text("\n".join(lines) + "\n")
     words = ["few_crops_table.py", "measure", "plate", "--data", tmp_path, "--photos", "8", "--draws", "1"]
     words += ["--logs", tmp_path, "--counts"]
