@@ -410,9 +410,10 @@ def run_folders(work: Path) -> list[Path]:
 
 
 def photos_of(recipe: Recipe, unpacked: Path) -> list[Path]:
-    """Return the negatives of a recipe without those in which the object was seen."""
+    """Return the photos of a recipe in which the object is not: none of people, where it is their faces."""
     left_out = set((unpacked / recipe.left_out).read_text().split()) if recipe.left_out else set()
-    return [path for path in found(unpacked, recipe.negatives) if path.name not in left_out]
+    patterns = [one for one in recipe.negatives if "faces-scenes" not in one]
+    return [path for path in found(unpacked, patterns) if path.name not in left_out]
 
 
 def found(unpacked: Path, patterns: Iterable[str]) -> list[Path]:

@@ -46,11 +46,10 @@ OBJECTS = {
     "frontalface": replace(
         RECIPES["frontalface"],
         positives=("faces-train/caltech10k/train/*.png", "faces-train/lfw/train/*.png"),
-        negatives=("negatives-train/*.jpg",),
     ),
     "plate": RECIPES["plate"],
 }
-"""Faces without crops that are altered copies already, and without photos of people, in which there are faces."""
+"""Faces without crops that are altered copies already."""
 
 Row = Mapping[str, Any]
 """What was measured of a model: a line of a log."""

@@ -40,7 +40,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from build_models import RECIPES, found
+from build_models import RECIPES, found, photos_of
 from comparison_probe import PROBE_NAME, differences, probe, write_probe
 from comparison_tables import write_cascades, write_tables
 
@@ -415,15 +415,13 @@ def finished(comparison: Comparison, folder: Path) -> list[str]:
 def pictures(data: Path, thing: Thing, folder: Path) -> tuple[Path, Path]:
     """Gather crops and photos as links in two folders, and return these."""
     recipe = RECIPES[thing.recipe]
-    left_out = set((data / recipe.left_out).read_text().split()) if recipe.left_out else set()
-    photos = [one for one in recipe.negatives if "faces-scenes" not in one]  # people are no negatives
-    for kind, patterns in (("crops", thing.crops or recipe.positives), ("photos", photos)):
+    crops = found(data, thing.crops or recipe.positives)
+    for kind, paths in (("crops", crops), ("photos", photos_of(recipe, data))):
         (folder / kind).mkdir(exist_ok=True)
-        for path in found(data, patterns):
+        for path in paths:
             link = folder / kind / path.name
-            if path.name not in left_out:
-                link.unlink(missing_ok=True)  # of another machine, perhaps
-                link.symlink_to(path.absolute())
+            link.unlink(missing_ok=True)  # of another machine, perhaps
+            link.symlink_to(path.absolute())
     return folder / "crops", folder / "photos"
 
 
